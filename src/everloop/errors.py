@@ -1,0 +1,138 @@
+"""The one error tree.
+
+Every error has a stable ``code`` (what programs tell apart), an HTTP ``status`` and builds its own message out of three
+parts: what happened, why, and what to do next.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class EverloopError(Exception):
+    """Base of every error this package raises on purpose."""
+
+    code: ClassVar[str] = "INTERNAL_SERVER_ERROR"
+    status: ClassVar[int] = 500
+
+    def __init__(self, what: str, *, why: str = "", then: str = "") -> None:
+        self.what, self.why, self.then = what, why, then
+        super().__init__(self.message)
+
+    @property
+    def message(self) -> str:
+        """What happened, why, and what next, in one line of text."""
+        text = self.what if not self.why else f"{self.what}: {self.why}"
+        return text if not self.then else f"{text}. {self.then}"
+
+    def to_json(self) -> dict[str, str]:
+        """The wire envelope ``{"code", "message"}``."""
+        return {"code": self.code, "message": self.message}
+
+
+class InvalidRequest(EverloopError):
+    """A start, limit or setting that cannot be accepted."""
+
+    code = "INVALID_RSI_REQUEST"
+    status = 422
+
+
+class InvalidSteer(InvalidRequest):
+    """A steer whose text is empty or longer than 4000 characters."""
+
+    code = "INVALID_STEER"
+
+
+class InvalidDirective(InvalidRequest):
+    """A directive whose text is empty or longer than 4000 characters."""
+
+    code = "INVALID_DIRECTIVE"
+
+
+class RunNotFound(EverloopError):
+    """No such run, or none that the caller may see."""
+
+    code = "RSI_RUN_NOT_FOUND"
+    status = 404
+
+
+class Conflict(EverloopError):
+    """The state of the run does not allow the request, or its name is taken."""
+
+    code = "RSI_CONFLICT"
+    status = 409
+
+
+class RunNotActive(Conflict):
+    """A steer for a run that has ended."""
+
+    code = "RSI_RUN_NOT_ACTIVE"
+
+
+class SupplyExhausted(InvalidRequest):
+    """A protocol that could use more distinct items than a family has."""
+
+
+class CapReached(EverloopError):
+    """A reservation that would pass a cap. Nothing was reserved."""
+
+    code = "CAP_REACHED"
+    status = 409
+
+
+class StaleWorker(EverloopError):
+    """A write by a worker whose epoch was fenced off; another one has its work."""
+
+    code = "STALE_WORKER"
+    status = 409
+
+
+class StoreUnavailable(EverloopError):
+    """The database cannot be reached, is locked, or is not migrated."""
+
+    code = "SERVICE_UNAVAILABLE"
+    status = 503
+
+
+class StorageFull(EverloopError):
+    """A file could not be written because no room is left."""
+
+    code = "STORAGE_FULL"
+    status = 507
+
+
+class CheckpointCorrupt(EverloopError):
+    """A checkpoint whose bytes do not match its manifest."""
+
+    code = "CHECKPOINT_CORRUPT"
+
+
+class JobFailed(EverloopError):
+    """A job that ended without its result: crash, hang, NaN, lost machine."""
+
+    code = "JOB_FAILED"
+
+
+class BindingMismatch(Conflict):
+    """A job id that is already bound to a different request."""
+
+    code = "JOB_REQUEST_CONFLICT"
+
+
+class EvaluationFailed(EverloopError):
+    """A measurement that did not happen. Never a score."""
+
+    code = "EVALUATION_FAILED"
+
+
+class JudgeDisagrees(EverloopError):
+    """A judge that disagrees with its gold items beyond its bound; the run fails closed."""
+
+    code = "JUDGE_DISAGREES"
+
+
+class Unavailable(EverloopError):
+    """An optional part (an extra, a plug-in) that is not installed."""
+
+    code = "UNAVAILABLE"
+    status = 501

@@ -1,0 +1,35 @@
+"""Settings, read from the environment (``EVERLOOP_...``)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from platformdirs import user_data_path
+from pydantic import Field
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+
+class Settings(BaseSettings):
+    """Everything an installation can set. Each field is an environment variable with the prefix ``EVERLOOP_``."""
+
+    model_config = SettingsConfigDict(env_prefix="EVERLOOP_", extra="ignore", frozen=True)
+
+    home: Path = Field(default_factory=lambda: user_data_path("everloop"))
+    """Folder of runs, jobs, checkpoints and (by default) the database; created with mode 0700."""
+    database_url: str = ""
+    """SQLAlchemy URL (``sqlite:///...`` or ``postgresql://...``); empty: SQLite ``everloop.db`` inside ``home``."""
+    local_usd_per_hour: float = Field(default=0.0, ge=0, allow_inf_nan=False)
+    """Price of an hour of a job on this machine, in US dollars; what ``usd_cap`` reserves against."""
+    job_time_limit_seconds: float = Field(default=900.0, gt=0, allow_inf_nan=False)
+    """Wall seconds after which a training job is killed and counts as failed."""
+    evaluation_timeout_seconds: float = Field(default=300.0, gt=0, allow_inf_nan=False)
+    """Wall seconds one sampling request to a student may take before it counts as failed."""
+    worker_lease_seconds: float = Field(default=5.0, gt=0.5, allow_inf_nan=False)
+    """Silence after which a worker's peers fence it off and take over its runs."""
+    max_active_runs: int = Field(default=16, ge=1)
+    """Runs that may be starting or running at once; a start beyond it is a conflict."""
+
+    @property
+    def url(self) -> str:
+        """The database URL in force."""
+        return self.database_url or f"sqlite:///{self.home / 'everloop.db'}"
