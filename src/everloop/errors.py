@@ -136,3 +136,9 @@ class Unavailable(EverloopError):
 
     code = "UNAVAILABLE"
     status = 501
+
+
+class IncumbentUnavailable(EvaluationFailed):
+    """The working head or the certified version could not be measured; the run pauses."""
+
+    code = "INCUMBENT_UNAVAILABLE"

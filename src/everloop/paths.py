@@ -79,8 +79,18 @@ class JobPaths:
         return self.root / "status.json"
 
     @property
+    def keeper(self) -> Path:
+        """Who keeps the running job; its exclusive creation is the claim to start the command."""
+        return self.root / "keeper"
+
+    @property
+    def cancelled(self) -> Path:
+        """Marker that the job was cancelled, written before anything is killed."""
+        return self.root / "cancelled"
+
+    @property
     def returncode(self) -> Path:
-        """The return code, written once when the job has ended."""
+        """How the job ended and its return code, as JSON; written once when the job has ended."""
         return self.root / "rc"
 
     @property

@@ -26,6 +26,10 @@ class Plan:
     """Share of each batch drawn from rows already known, 0..1; 0 is no replay."""
     settings: TrainSettings
     """Steps, batch, learning rate."""
+    source: str = "collected"
+    """``collected``: rows are sampled from the head and verified; ``known``: only rows already known, nothing new."""
+    seed_salt: int = 0
+    """Mixed into the training seed; another salt is another shuffle of the same plan."""
 
     def fingerprint(self) -> str:
         """Short hash by which a rejected plan is recognised."""
@@ -38,6 +42,8 @@ class Plan:
             "rows_per_family": self.rows_per_family,
             "replay_share": self.replay_share,
             "settings": self.settings.to_json(),
+            "source": self.source,
+            "seed_salt": self.seed_salt,
         }
 
 
@@ -136,6 +142,8 @@ class Briefing:
     """Standing owner instructions, oldest first."""
     steers: Sequence[str] = ()
     """Messages delivered for this turn, oldest first."""
+    head_plan: Plan | None = None
+    """The plan that made the present head; None for the base. Repeating it is no idea."""
     spend: Callable[[str, int], None] | None = None
     """Called by operators that pay: (what, worst micro-dollars) before each paid request; CapReached stops the run."""
 

@@ -1,1 +1,1 @@
-"""remote/launchers."""
+"""Launchers: `base` has the interface, `registry` finds them. Nothing is imported here, for the keeper's sake."""

@@ -1,0 +1,43 @@
+# A plain virtual environment in .venv; every target makes it when needed. `make PYTHON=python3.12 venv` picks another Python.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+PYTEST_FLAGS ?=
+DEMO_FLAGS ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help venv demo test soak bench check clean
+
+help: ## Show the targets.
+	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  \1	/' | expand -t 12
+
+venv: $(STAMP) ## Make the virtual environment and install everything at the tested versions.
+
+# Redone only when what is to be installed has changed; the stamp is written last, so an interrupted installation is redone.
+$(STAMP): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed; set PYTHON=..." >&2; exit 1; }
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --disable-pip-version-check --quiet -c constraints.txt -e '.[train,dev]'
+	touch $@
+
+demo: $(STAMP) ## Train a student over several rounds and show what the evidence supports.
+	$(BIN)/el demo $(DEMO_FLAGS)
+
+test: $(STAMP) ## Run the tests (under 15 minutes; PostgreSQL is used where it is installed).
+	$(BIN)/python -m pytest -m "not soak" $(PYTEST_FLAGS)
+
+soak: $(STAMP) ## Run the long torture tests.
+	$(BIN)/python -m pytest -m soak $(PYTEST_FLAGS)
+
+bench: $(STAMP) ## Run the benchmarks and print their tables.
+	@set -e; for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script; done
+
+check: $(STAMP) ## Check format, lint, types and floors.
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+clean: ## Remove the virtual environment and caches.
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache

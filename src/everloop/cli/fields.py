@@ -1,0 +1,65 @@
+"""Reading the run document: parts of it by name, and figures as text. What is missing is "—", never 0."""
+
+from __future__ import annotations
+
+from everloop.events import Json, JsonValue
+
+MISSING = "—"
+"""Shown where a value is absent."""
+
+
+def part(document: Json, name: str) -> Json:
+    """The object of that name; empty when it is absent."""
+    found = document.get(name)
+    return found if isinstance(found, dict) else {}
+
+
+def parts(document: Json, name: str) -> list[Json]:
+    """The objects of the list of that name; empty when it is absent."""
+    found = document.get(name)
+    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+
+
+def number(document: Json, name: str) -> float | None:
+    """The number of that name; None when it is absent or no number."""
+    found = document.get(name)
+    return float(found) if isinstance(found, int | float) and not isinstance(found, bool) else None
+
+
+def word(value: JsonValue) -> str:
+    """A name, count or flag as text."""
+    if value is None or value == "":
+        return MISSING
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return str(value)
+
+
+def figure(value: float | None, form: str = ".3f") -> str:
+    """A number as text in a format, e.g. ``+.3f`` for a change."""
+    return MISSING if value is None else format(value, form)
+
+
+def interval(low: float | None, high: float | None, form: str = ".3f") -> str:
+    """``[low, high]``; "—" when either end is absent."""
+    return MISSING if low is None or high is None else f"[{low:{form}}, {high:{form}}]"
+
+
+def dollars(value: float | None) -> str:
+    """An amount of US dollars with all its significant micro-dollars."""
+    if value is None:
+        return MISSING
+    text = f"{value:.6f}".rstrip("0")
+    whole, _, cents = text.partition(".")
+    return f"${whole}.{cents.ljust(2, '0')}"
+
+
+ORDER = ("blind", "certify", "dev")
+"""Sets from the strongest evidence to the weakest: a version is shown by the first that it was measured on."""
+
+
+def main_score(scored: Json) -> Json | None:
+    """The score over all families on the strongest set; None when nothing was measured."""
+    found = {score.get("set"): score for score in parts(scored, "scores") if score.get("split") == "all"}
+    measured = (found[name] for name in ORDER if name in found and number(found[name], "mean") is not None)
+    return next(measured, None)

@@ -1,0 +1,76 @@
+"""``el``: the group of commands. Nothing heavy is imported before a command is called, so that help is quick."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import IO, Any
+
+import click
+
+from everloop import __version__
+from everloop.errors import EverloopError
+
+COMMANDS = {
+    "demo": ("everloop.cli.demo:demo", "Train a student over several rounds and show what the evidence supports."),
+    "doctor": ("everloop.cli.doctor:doctor", "Check that this machine can run loops."),
+    "gate": ("everloop.cli.gate:gate", "Plan, test and simulate decision gates."),
+    "version": ("everloop.cli.version:version", "Show the version."),
+    "worker": ("everloop.cli.worker:worker", "Carry out runs in the foreground."),
+}
+"""Name -> where the command is, and its help in one line (kept equal to the command's own by a test)."""
+
+
+class Failed(click.ClickException):
+    """An expected error on its way to the terminal: ``code: message``, no traceback, exit code 1."""
+
+    def __init__(self, error: EverloopError) -> None:
+        super().__init__(error.message)
+        self.code = error.code
+
+    def show(self, file: IO[Any] | None = None) -> None:
+        """Print to standard error."""
+        click.echo(f"{self.code}: {self.message}", file=file, err=file is None)
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are imported when they are called; their help lines come from `COMMANDS`."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        """Names, in alphabetical order."""
+        return sorted(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's signature
+        """Import a command; None when there is none of that name."""
+        if cmd_name not in COMMANDS:
+            return None
+        module, _, name = COMMANDS[cmd_name][0].partition(":")
+        command = getattr(import_module(module), name)
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The table of commands, without importing one."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, COMMANDS[name][1]) for name in self.list_commands(ctx)])
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Call the command; an expected error becomes one line."""
+        try:
+            return super().invoke(ctx)
+        except EverloopError as error:
+            raise Failed(error) from error
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="everloop", message="%(prog)s %(version)s")
+def el() -> None:
+    """Run improvement loops and keep only improvements that survive evidence."""
+
+
+def main() -> None:
+    """Entry point of ``el`` and ``everloop``."""
+    el(prog_name="el")
+
+
+if __name__ == "__main__":
+    main()

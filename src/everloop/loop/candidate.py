@@ -1,0 +1,229 @@
+"""The way of one candidate through a round: screen, build, pre-test, evaluate, audit, decide, certify."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import cast
+
+from sqlalchemy import Connection
+
+from everloop.events import Event, EventKind, Json
+from everloop.evidence.constraints import FailureRate, RuleCheck
+from everloop.evidence.gates.base import Ruling
+from everloop.evidence.sets import set_of
+from everloop.domains.base import Item
+from everloop.loop import certification, model, rows, screening
+from everloop.loop.context import Context, lines_of
+from everloop.loop.failure import Failure, Remedy
+from everloop.loop.journal import Done
+from everloop.loop.lines import Artifact
+from everloop.loop.proposals import plan_of, proposal_of, tried_of
+from everloop.operators.base import Case, Review, Stage
+from everloop.store import candidates, reviews, runs
+from everloop.store.runs import RunRow
+from everloop.students.base import Row
+
+TARGETS = frozenset({"data", "settings"})
+"""What a candidate of kind `model` may change: the allow-list of the activity space."""
+REMEMBERED = 200
+"""Rejected candidates an auditor compares with."""
+
+
+def carry(context: Context, number: int, name: str) -> Json:
+    """Carry a candidate to its decision; returns ``{"decision", "summary", "version"}``."""
+    try:
+        refusal = _prove(context, number, name)
+    except Failure as failure:
+        if failure.remedy is not Remedy.REJECT:
+            raise
+        return _conclude(context, number, name, "error", [f"{failure.code}: {failure.message}"])
+    if refusal:
+        return _conclude(context, number, name, "rejected", refusal)
+    certified = certification.certify(context, number, key=name)
+    if certified["decision"] is None:
+        return _conclude(context, number, name, "kept", [])
+    return _conclude(context, number, name, str(certified["decision"]), [], certified)
+
+
+def _prove(context: Context, number: int, name: str) -> list[str]:
+    """Everything up to the working line's move; returns why the candidate is refused, or nothing."""
+    screened = context.journal.phase(number, "screen", lambda _: _screen(context, number, name), candidate=name)
+    if screened["refused"]:
+        return cast(list[str], screened["refused"])
+    plan = plan_of(cast(Json, screened["plan"]))
+    collected = model.collect(context, number, name, plan)
+    checked = context.journal.phase(
+        number, "contamination", lambda _: _contamination(context, number, name, collected), candidate=name
+    )
+    if checked["refused"]:
+        return cast(list[str], checked["refused"])
+    artifact = model.build(context, number, name, plan, collected)
+    admitted = screening.admit(context, number, artifact)
+    if not admitted["passed"]:
+        return [str(admitted["reason"])]
+    screening.draw_dev(context, number, name)
+    evaluated = screening.evaluate(context, number, artifact)
+    audited = context.journal.phase(
+        number, "audit", lambda _: _audit(context, number, artifact, admitted, evaluated), candidate=name
+    )
+    decided = context.journal.phase(
+        number, "decide", lambda row: _decide(context, row, number, artifact, evaluated, audited), candidate=name
+    )
+    return cast(list[str], decided["refused"])
+
+
+def _screen(context: Context, number: int, name: str) -> Done:
+    """The allow-list and the auditors that need nothing built."""
+    case = _case(context, name)
+    plan = case.proposal.plan
+    outside = sorted({one.target for one in case.proposal.interventions} - TARGETS)
+    unknown = sorted(set(plan.families) - set(context.domain.families()))
+    refused = [f"allow-list: {target} may not be changed" for target in outside]
+    refused += [f"allow-list: {family} is no family of {context.domain.name}" for family in unknown]
+    found = [auditor.review(case) for auditor in context.auditors if auditor.stage is Stage.SCREEN]
+    refused += [f"{review.kind}: {review.reason}" for review in found if not review.passed]
+    return _reviewed(context, number, name, "screen", found, {"refused": list(refused), "plan": plan.to_json()})
+
+
+def _contamination(context: Context, number: int, name: str, collected: Json) -> Done:
+    """Training rows against every evaluation set, before anything is trained on them."""
+    made = rows.read(context, str(collected["file"]))
+    refused = [] if made else ["data: no sample was verified and there is nothing to replay"]
+    case = _case(context, name, rows=made, reserved=_owner)
+    found = [auditor.review(case) for auditor in context.auditors if auditor.kind == "contamination"]
+    refused += [f"{review.kind}: {review.reason}" for review in found if not review.passed]
+    return _reviewed(context, number, name, "contamination", found, {"refused": list(refused)})
+
+
+def _owner(prompt: str) -> str | None:
+    """The set that owns a prompt; None when it is free for training."""
+    name = set_of(Item("", prompt, "").content_hash)
+    return None if name == "train" else name
+
+
+def _audit(context: Context, number: int, artifact: Artifact, admitted: Json, evaluated: Json) -> Done:
+    """Constraints that every candidate must hold, whatever its score."""
+    families = screening.added(
+        screening.tallies_of(admitted["families"]), screening.tallies_of(evaluated["families"])
+    )
+    results = {family: (tally.wins, tally.losses, tally.pairs) for family, tally in families.items()}
+    case = _case(context, artifact.name, family_results=results, floor=_floor(context))
+    panel = [one for one in context.auditors if one.stage is Stage.AUDIT and one.kind != "contamination"]
+    found = [auditor.review(case) for auditor in panel] + _constraints(context, evaluated)
+    refused = [f"{review.kind}: {review.reason}" for review in found if not review.passed]
+    return _reviewed(context, number, artifact.name, "audit", found, {"refused": list(refused)})
+
+
+def _constraints(context: Context, evaluated: Json) -> list[Review]:
+    asked, answered = cast(int, evaluated["asked"]), cast(int, evaluated["answered"])
+    share = cast(float, cast(Json, context.row.protocol)["rule_share"])
+    violations = [
+        RuleCheck(share).judge(cast(int, evaluated["formed"]), answered),
+        FailureRate().judge(cast(int, evaluated["candidate_missing"]), cast(int, evaluated["baseline_missing"]), asked),
+    ]
+    kinds = ("rules", "failures")
+    return [
+        Review(kind, violation is None, violation.reason if violation else f"held on {asked} items")
+        for kind, violation in zip(kinds, violations, strict=True)
+    ]
+
+
+def _decide(
+    context: Context, row: RunRow, number: int, artifact: Artifact, evaluated: Json, audited: Json
+) -> Done:
+    """Constraints first, then the gate's ruling; a candidate that passes both becomes the working head."""
+    refused = list(cast(list[str], audited["refused"]))
+    screen = cast(Json, evaluated["screen"])
+    if not refused and evaluated["ruling"] != Ruling.MOVE:
+        estimate, threshold = screen["estimate"], screen["threshold"]
+        refused = [f"gate: screen estimate {estimate} does not reach {threshold} on {screen['pairs']} pairs"]
+    moved = None if refused else lines_of(row).move(artifact, lines_of(row).gate, number)
+
+    def write(tx: Connection) -> None:
+        candidates.update(tx, context.run, artifact.name, artifact=artifact.to_json(), screen=screen)
+
+    text = f"{artifact.name} refused: {refused[0]}" if refused else f"the working line moves to {artifact.name}"
+    event = Event(EventKind.MESSAGE, text, number, "decide", "loop", data={"candidate": artifact.name})
+    return Done({"refused": list(refused)}, [event], write, moved)
+
+
+def _conclude(
+    context: Context, number: int, name: str, decision: str, reasons: list[str], certified: Json | None = None
+) -> Json:
+    """Phase: the candidate's decision, with its reasons, for the record and for the operator's memory."""
+    version = cast(str | None, certified["version"]) if certified else None
+    if decision == "reverted" and certified:
+        violations = cast(list[str], certified["violations"])
+        reasons = violations or [f"certification ended: {cast(Json, certified['certification'])['stopped']}"]
+    summary = _summary(name, decision, reasons, version)
+
+    def work(_: RunRow) -> Done:
+        kind = EventKind.ERROR if decision == "error" else EventKind.MESSAGE
+        event = Event(kind, summary, number, "conclude", "loop", data={"candidate": name, "decision": decision})
+        return Done(
+            {"decision": decision, "summary": summary, "version": version},
+            [event],
+            lambda tx: candidates.update(tx, context.run, name, decision=decision, reasons=list(reasons)),
+        )
+
+    return context.journal.phase(number, "conclude", work, candidate=name)
+
+
+def _summary(name: str, decision: str, reasons: list[str], version: str | None) -> str:
+    if decision == "certified":
+        return f"{name} is certified as {version}"
+    if decision == "kept":
+        return f"{name} is the new working head, not yet certified"
+    return f"{name} {decision}: {reasons[0]}" if reasons else f"{name} {decision}"
+
+
+def _case(
+    context: Context,
+    name: str,
+    *,
+    rows: Sequence[Row] = (),
+    reserved: Callable[[str], str | None] | None = None,
+    family_results: Mapping[str, tuple[int, int, int]] | None = None,
+    floor: float = 0.05,
+) -> Case:
+    with context.means.database.read() as tx:
+        lines = lines_of(runs.require(tx, context.run))
+        stored = candidates.require(tx, context.run, name)
+        tried = [tried_of(one) for one in candidates.tried_since(tx, context.run, lines.moved, REMEMBERED)]
+    return Case(
+        proposal=proposal_of(cast(Json, stored.proposal)),
+        tried=tried,
+        head_plan=plan_of(lines.head.plan) if lines.head.plan else None,
+        rows=rows,
+        reserved=reserved,
+        family_results=family_results or {},
+        floor=floor,
+    )
+
+
+def _floor(context: Context) -> float:
+    return cast(float, cast(Json, context.row.protocol)["floor"])
+
+
+def _reviewed(
+    context: Context, number: int, name: str, phase: str, found: Sequence[Review], result: Json
+) -> Done:
+    """The end of a phase of reviews: one row and one event a review."""
+
+    def write(tx: Connection) -> None:
+        for review in found:
+            reviews.put(tx, context.run, name, review.kind, passed=review.passed, reason=review.reason)
+
+    told = [
+        Event(
+            EventKind.TOOL_RESULT,
+            f"{review.kind} {'passes' if review.passed else 'rejects'} {name}: {review.reason}",
+            number,
+            phase,
+            "auditor",
+            review.kind,
+            {"candidate": name, "passed": review.passed},
+        )
+        for review in found
+    ]
+    return Done(result, told, write)

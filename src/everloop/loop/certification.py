@@ -1,0 +1,197 @@
+"""Certifying the line: working head against certified version, paired, on fresh single-use items."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from sqlalchemy import Connection
+
+from everloop.domains.base import Item
+from everloop.events import Event, EventKind, Json
+from everloop.evidence.constraints import FamilyFloor
+from everloop.evidence.gates.base import Ruling, Verdict
+from everloop.evidence.score import Change
+from everloop.evidence.tally import Outcome, Tally
+from everloop.guard import snapshots
+from everloop.loop import itemsets
+from everloop.loop.context import Context, lines_of
+from everloop.loop.journal import Done
+from everloop.loop.lines import Lines
+from everloop.loop.measure import Measure, by_family, scores
+from everloop.loop.screening import tallies_json
+from everloop.store import candidates, claims, gates, versions
+from everloop.store import scores as stored_scores
+from everloop.store.runs import RunRow
+from everloop.values import iso, utcnow
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What a certification measured."""
+
+    draw: itemsets.Draw
+    """The items, in order."""
+    head: Sequence[Outcome]
+    """Outcomes of the working head."""
+    certified: Sequence[Outcome]
+    """Outcomes of the certified version."""
+    verdict: Verdict
+    """The gate's ruling."""
+    violations: Sequence[str]
+    """Families that fell below the floor."""
+
+    @property
+    def tally(self) -> Tally:
+        """Counts over all items."""
+        return Tally.of(self.head, self.certified)
+
+    @property
+    def shown(self) -> bool:
+        """Whether the head becomes a version: the evidence is there and no family fell."""
+        return self.verdict.ruling is Ruling.SHOWN and not self.violations
+
+
+def certify(context: Context, number: int, *, key: str, last: bool = False) -> Json:
+    """Phase: certify when the gate wants to; returns ``{"decision", "version"}``, decision None when it did not."""
+    return context.journal.phase(
+        number, "certify", lambda row: _certify(context, row, number, last), candidate=key, announce=True
+    )
+
+
+def _certify(context: Context, row: RunRow, number: int, last: bool) -> Done:
+    lines = lines_of(row)
+    unmoved = lines.head == lines.certified
+    if unmoved or not context.gate.wants_certification(lines.gate, last=last):
+        return Done({"decision": None, "version": None})
+    seen = _compare(context, lines, number)
+    gate = context.gate.certified(lines.gate, shown=seen.shown)
+    if seen.shown:
+        version = f"v{int(lines.version[1:]) + 1}"
+        then = lines.certify(version, gate, number)
+        _snapshot(context, then, seen, row)
+    else:
+        version, then = None, lines.revert(gate, number)
+    figures = _figures(lines, seen)
+    result: Json = {"decision": "certified" if seen.shown else "reverted", "version": version, "certification": figures}
+    result["violations"] = list(seen.violations)
+
+    def write(tx: Connection) -> None:
+        seen.draw.keep(tx, context.run)
+        _record(tx, context, number, lines, seen, version)
+
+    event = Event(EventKind.ROUND, _told(lines, seen, version), number, "certify", "loop", "gate", dict(result))
+    return Done(result, [event], write, then)
+
+
+def _compare(context: Context, lines: Lines, number: int) -> Comparison:
+    """Measure pairs until the gate has decided."""
+    head_at, certified_at = context.checkpoint(lines.head.checkpoint), context.checkpoint(lines.certified.checkpoint)
+    rate = lines.dev.head_rate if lines.dev else 0.5
+    head: list[Outcome] = []
+    certified: list[Outcome] = []
+    draw = itemsets.fresh(context, "certify", 0)
+    while True:
+        known = certified.count(True) / len(certified) if certified else rate
+        verdict = context.gate.certify(lines.gate, Tally.of(head, certified), known)
+        if verdict.ruling is not Ruling.MORE:
+            break
+        more = itemsets.fresh(context, "certify", verdict.more, after=draw)
+        measure = Measure(context, f"r{number}.certify.{len(head)}")
+        head += measure.incumbent(head_at, more.items).outcomes
+        certified += Measure(context, f"{measure.key}.certified").incumbent(certified_at, more.items).outcomes
+        draw = draw.then(more)
+    floor = FamilyFloor(cast(float, cast(Json, context.row.protocol)["floor"]))
+    violations = [violation.reason for violation in floor.judge(by_family(draw.items, head, certified))]
+    return Comparison(draw, head, certified, verdict, violations)
+
+
+def _figures(lines: Lines, seen: Comparison) -> Json:
+    """The ``certification`` object of the run document."""
+    tally, verdict = seen.tally, seen.verdict
+    return {
+        "against": lines.version,
+        "wins": tally.wins,
+        "losses": tally.losses,
+        "pairs": tally.pairs,
+        "log_e": verdict.log_e,
+        "threshold": verdict.threshold,
+        "stopped": "floor" if seen.violations and verdict.ruling is Ruling.SHOWN else str(verdict.ruling),
+    }
+
+
+def _snapshot(context: Context, then: Lines, seen: Comparison, row: RunRow) -> None:
+    figures = scores(seen.draw.items, seen.head)
+    configuration: Json = {
+        "plan": then.certified.plan,
+        "limits": context.limits.to_json(),
+        "protocol_sha256": row.protocol_sha256,
+        "rows_files": list(then.certified.rows_files),
+    }
+    snapshots.take(
+        context.paths,
+        then.version,
+        context.checkpoint(then.certified.checkpoint),
+        configuration=configuration,
+        scores={split: score.to_json() for split, score in figures.items()},
+    )
+
+
+def _record(
+    tx: Connection, context: Context, number: int, lines: Lines, seen: Comparison, version: str | None
+) -> None:
+    run, head, now = context.run, lines.head, iso(utcnow())
+    candidates.update(tx, run, head.name, certification=_figures(lines, seen))
+    alpha = context.gate.alpha
+    outcome = "shown" if seen.shown else "not_shown"
+    claims.put(tx, run, "certified", head.name, lines.version, alpha=alpha, outcome=outcome)
+    gates.put(tx, run, f"certification-{head.name}", _gate_record(lines, seen, version, str(now)))
+    if version is None:
+        return
+    versions.put(
+        tx, run, version, parent=lines.version, round=number, candidate=head.name, rows=head.rows, artifact=head.to_json()
+    )
+    _put_scores(tx, run, version, seen.draw.items, seen.head)
+    _put_scores(tx, run, lines.version, seen.draw.items, seen.certified)
+
+
+def _put_scores(tx: Connection, run: str, subject: str, items: Sequence[Item], outcomes: Sequence[Outcome]) -> None:
+    for split, score in scores(items, outcomes).items():
+        stored_scores.put(tx, run, subject, "certify", split, score)
+
+
+def _gate_record(lines: Lines, seen: Comparison, version: str | None, now: str) -> Json:
+    """A row of the run document's ``gates``."""
+    change = Change.of(seen.tally)
+    figures, verdict = scores(seen.draw.items, seen.head), seen.verdict
+    baseline = scores(seen.draw.items, seen.certified)
+    return {
+        "gate": "certification",
+        "candidate": version or lines.head.name,
+        "baseline": lines.version,
+        "passed": seen.shown,
+        "mean": figures["all"].mean,
+        "baseline_mean": baseline["all"].mean,
+        "change": change.mean,
+        "low": change.low,
+        "high": change.high,
+        "n": seen.tally.pairs,
+        "missing": seen.tally.candidate_missing + seen.tally.baseline_missing,
+        "evidence": {"log_e": verdict.log_e, "threshold": verdict.threshold},
+        "control_mean": None,
+        "change_from_control": None,
+        "families": tallies_json(by_family(seen.draw.items, seen.head, seen.certified)),
+        "at": now,
+    }
+
+
+def _told(lines: Lines, seen: Comparison, version: str | None) -> str:
+    tally, verdict = seen.tally, seen.verdict
+    figures = f"{tally.wins} won, {tally.losses} lost of {tally.pairs} fresh pairs"
+    if verdict.log_e is not None and verdict.threshold is not None:
+        figures += f", log e {verdict.log_e:.1f} against {verdict.threshold:.1f}"
+    if version:
+        return f"{lines.head.name} certified as {version} against {lines.version}: {figures}"
+    why = "; ".join(seen.violations) or str(verdict.ruling)
+    return f"{lines.head.name} not shown to beat {lines.version} ({why}): {figures}; the working line goes back"

@@ -1,0 +1,46 @@
+"""A phase that failed, and what the run does about it."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from everloop.errors import CapReached, CheckpointCorrupt, EverloopError, EvaluationFailed, JobFailed
+
+
+class Remedy(StrEnum):
+    """What follows a failure."""
+
+    REJECT = "reject"
+    """The candidate is at fault: it is rejected as an error, never scored."""
+    STOP = "stop"
+    """A cap is reached: the run ends cleanly with what it has."""
+    PAUSE = "pause"
+    """The run's surroundings are at fault: it pauses, and resume goes on at the failed phase."""
+    FAIL = "fail"
+    """A defect of the loop itself."""
+
+
+_REMEDIES = {
+    CapReached.code: Remedy.STOP,
+    CheckpointCorrupt.code: Remedy.REJECT,
+    JobFailed.code: Remedy.REJECT,
+    EvaluationFailed.code: Remedy.REJECT,
+    EverloopError.code: Remedy.FAIL,
+}
+
+
+class Failure(Exception):
+    """Raised by a phase; recorded by the engine, so that a replay fails in the same way."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(code, message)
+        self.code, self.message = code, message
+
+    @property
+    def remedy(self) -> Remedy:
+        """What the run does about it."""
+        return _REMEDIES.get(self.code, Remedy.PAUSE)
+
+    def to_json(self) -> dict[str, str]:
+        """The wire envelope."""
+        return {"code": self.code, "message": self.message}

@@ -1,0 +1,119 @@
+"""The final gate: v0, best version and control arm on blind items that nobody has seen, used once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import log
+from typing import cast
+
+from sqlalchemy import Connection
+
+from everloop.events import Event, EventKind, Json
+from everloop.evidence.eprocess import log_e
+from everloop.evidence.score import Change, Score
+from everloop.evidence.tally import Outcome, Tally
+from everloop.loop import itemsets
+from everloop.loop.context import Context, lines_of
+from everloop.loop.journal import Done
+from everloop.loop.lines import Control, Lines
+from everloop.loop.measure import Measure, scores
+from everloop.store import claims, gates
+from everloop.store import scores as stored_scores
+from everloop.store.runs import RunRow
+from everloop.values import iso, utcnow
+
+ALPHA = 0.005
+"""Error level of each claim of the final gate."""
+
+Outcomes = Mapping[str, Sequence[Outcome]]
+
+
+def final_gate(context: Context, number: int, key: str) -> Json:
+    """Phase: the final gate after round `number`; a later one, after extend, draws new items and keeps this record."""
+    return context.journal.phase(number, "final", lambda row: _final(context, row, number), candidate=key, announce=True)
+
+
+def _final(context: Context, row: RunRow, number: int) -> Done:
+    lines = lines_of(row)
+    arm = cast(Control, lines.control)
+    draw = itemsets.fresh(context, "blind", context.limits.blind_n)
+    arms = {"v0": lines.base.checkpoint, lines.version: lines.certified.checkpoint, "control": arm.checkpoint}
+    occasion = f"r{number}.final.g{row.generation}"
+    seen: Outcomes = {
+        name: Measure(context, f"{occasion}.{name}").incumbent(context.checkpoint(path), draw.items).outcomes
+        for name, path in arms.items()
+    }
+    record = _record(lines, arm, seen)
+    figures = {name: scores(draw.items, outcomes) for name, outcomes in seen.items()}
+
+    def write(tx: Connection) -> None:
+        draw.keep(tx, context.run)
+        _write(tx, context.run, lines, row.generation, record, figures)
+
+    event = Event(EventKind.ROUND, _told(lines, record), number, "final", "loop", "gate", record)
+    return Done(record, [event], write)
+
+
+def _record(lines: Lines, arm: Control, seen: Outcomes) -> Json:
+    """A row of the run document's ``gates``; everything about a best that is v0 itself stays null."""
+    best, base, control = (Score.of(seen[name]) for name in (lines.version, "v0", "control"))
+    against_base = Tally.of(seen[lines.version], seen["v0"])
+    against_control = Tally.of(seen[lines.version], seen["control"])
+    improved, trained = lines.version != "v0", arm.blocks > 0
+    change = Change.of(against_base)
+    evidence = log_e(against_base.wins, against_base.losses) if improved else None
+    control_evidence = log_e(against_control.wins, against_control.losses) if improved and trained else None
+    threshold = -log(ALPHA)
+    return {
+        "gate": "final",
+        "candidate": lines.version,
+        "baseline": "v0",
+        "passed": evidence is not None and evidence >= threshold,
+        "mean": best.mean,
+        "baseline_mean": base.mean,
+        "change": change.mean if improved else None,
+        "low": change.low if improved else None,
+        "high": change.high if improved else None,
+        "n": against_base.pairs,
+        "missing": against_base.candidate_missing + against_base.baseline_missing,
+        "evidence": {"log_e": evidence, "threshold": threshold},
+        "control_mean": control.mean if trained else None,
+        "change_from_control": against_control.estimate if improved and trained else None,
+        "control_evidence": {"log_e": control_evidence, "threshold": threshold},
+        "beats_control": None if control_evidence is None else control_evidence >= threshold,
+        "alpha": ALPHA,
+        "at": iso(utcnow()),
+    }
+
+
+def _write(
+    tx: Connection, run: str, lines: Lines, generation: int, record: Json, figures: Mapping[str, Mapping[str, Score]]
+) -> None:
+    gates.put(tx, run, f"final-g{generation}", record)
+    for subject, splits in figures.items():
+        for split, score in splits.items():
+            stored_scores.put(tx, run, subject, "blind", split, score)
+    if lines.version == "v0":
+        return
+    candidate = lines.certified.name
+    for claim, against, shown in (
+        ("beats_base", "v0", record["passed"]),
+        ("beats_control", "control", record["beats_control"]),
+    ):
+        if shown is not None:
+            outcome = "shown" if shown else "not_shown"
+            claims.put(tx, run, claim, candidate, against, alpha=ALPHA, outcome=outcome)
+
+
+def _told(lines: Lines, record: Json) -> str:
+    if lines.version == "v0":
+        return f"final gate: no version was certified; v0 scores {record['mean']:.3f} on {record['n']} blind items"
+    verdict = "confirmed" if record["passed"] else "NOT confirmed"
+    text = (
+        f"final gate: {lines.version} {verdict} against v0 on {record['n']} blind items: "
+        f"{record['mean']:.3f} against {record['baseline_mean']:.3f}"
+    )
+    if record["beats_control"] is None:
+        return text
+    claim = "shown to beat" if record["beats_control"] else "not shown to beat"
+    return f"{text}; {claim} the control arm ({record['control_mean']:.3f})"

@@ -1,0 +1,247 @@
+"""Trainings as jobs: reserve, launch, wait, settle. A job id is bound to its request, so that no job starts twice."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+from sqlalchemy import Connection
+
+from everloop.errors import CheckpointCorrupt, JobFailed, StorageFull
+from everloop.events import Event, EventKind, Json, JsonValue
+from everloop.ledger import reservations
+from everloop.loop.context import Context
+from everloop.loop.failure import Failure
+from everloop.loop.journal import Done
+from everloop.remote.launchers.base import JobSpec, JobState, JobStatus
+from everloop.store import jobs
+from everloop.students import checkpoints
+from everloop.students.base import Manifest, TrainRequest, TrainSettings
+from everloop.students.training import request_bytes, training_argv
+from everloop.values import Money
+
+ATTEMPTS = 3
+"""Launches of a training whose machine or process is lost before the candidate is given up."""
+POLL = (0.02, 0.5)
+"""Shortest and longest pause between polls, seconds; it grows by half each time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Training:
+    """One training of a run, whatever process does it."""
+
+    name: str
+    """``base``, ``r2c1``, ``control-0002``: names the checkpoint and the job."""
+    round: int
+    """Round it belongs to; 0 for the base."""
+    purpose: str
+    """``base``, ``candidate`` or ``control``."""
+    rows: str
+    """Rows file, relative to the run's folder."""
+    parent: str | None
+    """Parent checkpoint, relative to the run's folder."""
+    seed: int
+    """Seed of the training."""
+    settings: TrainSettings
+    """Steps, batch, learning rate."""
+
+
+def train(context: Context, training: Training) -> Json:
+    """Carry a training out; returns ``{"checkpoint", "sha256", "rows"}``. Failure when it did not succeed.
+
+    Runs inside a workflow: each attempt is a launch phase and an await phase.
+    """
+    if context.trainer.capabilities().inline:
+        return context.journal.phase(
+            training.round, "train", lambda _: _inline(context, training), candidate=training.name
+        )
+    attempt = lost = 0
+    while True:
+        attempt += 1
+        launch(context, training, attempt)
+        ended = wait(context, training, attempt)
+        lost += ended["state"] == JobState.LOST
+        if not _again(context, ended, lost):
+            break
+    return _accepted(training, ended)
+
+
+def launch(context: Context, training: Training, attempt: int) -> Json:
+    """Phase: reserve the job's worst cost, record it, start it."""
+    return context.journal.phase(
+        training.round,
+        "launch",
+        lambda _: _launch(context, training, attempt),
+        candidate=f"{training.name}.a{attempt}",
+        spends=True,
+    )
+
+
+def wait(context: Context, training: Training, attempt: int) -> Json:
+    """Phase: wait for the job, settle its cost, check what it left."""
+    return context.journal.phase(
+        training.round,
+        "train",
+        lambda _: _wait(context, training, attempt),
+        candidate=f"{training.name}.a{attempt}",
+        spends=True,
+        announce=True,
+    )
+
+
+def _again(context: Context, ended: Json, lost: int) -> bool:
+    """Whether another attempt is due: a lost machine, or a full disk that an owner has since resumed from."""
+    if ended["state"] == JobState.LOST:
+        return lost < ATTEMPTS
+    return ended["code"] == StorageFull.code and ended["generation"] != context.row.generation
+
+
+def _accepted(training: Training, ended: Json) -> Json:
+    """The result of a training that succeeded; otherwise the failure it ended with, the same in every replay."""
+    if ended["state"] != JobState.COMPLETED:
+        reason = str(ended["reason"]) or "no reason was left"
+        raise Failure(str(ended["code"]), f"the training of {training.name} ended {ended['state']}: {reason}")
+    return ended
+
+
+def _inline(context: Context, training: Training) -> Done:
+    out = context.paths.root / "checkpoints" / training.name
+    if out.exists():
+        shutil.rmtree(out)
+    manifest = context.trainer.train(_request(context, training, out), lambda _: None)
+    return Done(_left(context, f"checkpoints/{training.name}", manifest))
+
+
+def _request(context: Context, training: Training, out: Path) -> TrainRequest:
+    parent = context.checkpoint(training.parent) if training.parent else None
+    rows = context.paths.root / training.rows
+    return TrainRequest(rows, out, parent, training.seed, training.settings)
+
+
+def _left(context: Context, checkpoint: str, manifest: Manifest) -> Json:
+    """The result of a training that left a checkpoint."""
+    ended = _ended(context, JobState.COMPLETED, "", "")
+    return ended | {"checkpoint": checkpoint, "sha256": manifest.weights_sha256, "rows": manifest.rows}
+
+
+def _ended(context: Context, state: JobState, reason: str, code: str) -> Json:
+    """The result of a training that left none; `code` is the error it stands for."""
+    return {
+        "state": str(state),
+        "checkpoint": None,
+        "sha256": None,
+        "rows": None,
+        "reason": reason,
+        "code": code,
+        "generation": context.row.generation,
+    }
+
+
+def _job(training: Training, attempt: int) -> str:
+    return f"{training.name}-a{attempt}"
+
+
+def _spec(context: Context, training: Training, attempt: int) -> JobSpec:
+    parent = context.checkpoint(training.parent) if training.parent else None
+    request = request_bytes(context.trainer.name, parent, training.seed, training.settings)
+    rows = (context.paths.root / training.rows).read_bytes()
+    env = {str(k): str(v) for k, v in cast(Json, context.options.get("job_env") or {}).items()}
+    labels = {
+        "rsi_run": context.run,
+        "rsi_round": str(training.round),
+        "rsi_purpose": training.purpose,
+        "rsi_method": "sft",
+        "rsi_checkpoint": training.name,
+        "source": "everloop",
+    }
+    return JobSpec(
+        job=_job(training, attempt),
+        argv=training_argv(),
+        time_limit_seconds=context.means.settings.job_time_limit_seconds,
+        inputs={"request.json": request, "rows.jsonl": rows},
+        env=env,
+        labels=labels,
+    )
+
+
+def _launch(context: Context, training: Training, attempt: int) -> Done:
+    spec = _spec(context, training, attempt)
+    means, run = context.means, context.run
+    hours = spec.time_limit_seconds / 3600
+    worst = Money.from_usd(means.settings.local_usd_per_hour * hours).micros
+
+    def reserve() -> None:
+        with means.database.write(durable=True, worker=means.worker) as tx:
+            reservations.reserve(tx, run, f"job.{spec.job}", compute_micros=worst)
+            jobs.put(
+                tx,
+                run,
+                spec.job,
+                round=training.round,
+                purpose=training.purpose,
+                method="sft",
+                labels=dict(spec.labels),
+                digest=spec.digest(),
+                launcher=context.launcher.name,
+                reserved_micros=worst,
+            )
+
+    means.database.retrying(reserve)
+    context.launcher.launch(context.paths.job(spec.job), spec)
+    data: dict[str, JsonValue] = {"job": spec.job, "purpose": training.purpose, "reserved_micros": worst}
+    text = f"job {spec.job} started: {training.settings.steps} steps for {training.name}"
+    return Done({"job": spec.job}, [Event(EventKind.JOB, text, training.round, "build", "student", "train", data)])
+
+
+def _wait(context: Context, training: Training, attempt: int) -> Done:
+    job = _job(training, attempt)
+    status = _final(context, job)
+    result = _checked(context, job, status)
+    cost = Money.from_usd(context.means.settings.local_usd_per_hour * status.seconds / 3600).micros
+
+    def write(tx: Connection) -> None:
+        reservations.settle(tx, context.run, f"job.{job}", compute_micros=cost)
+        jobs.update(
+            tx,
+            context.run,
+            job,
+            state=result["state"],
+            returncode=status.returncode,
+            reason=result["reason"] or None,
+            seconds=status.seconds,
+        )
+
+    completed = result["state"] == JobState.COMPLETED
+    text = f"job {job} {result['state']} after {status.seconds:.1f} s"
+    if not completed:
+        text += f": {result['reason']}"
+    kind = EventKind.JOB if completed else EventKind.ERROR
+    data: dict[str, JsonValue] = {"job": job, "state": result["state"], "seconds": status.seconds}
+    return Done(result, [Event(kind, text, training.round, "build", "student", "train", data)], write)
+
+
+def _final(context: Context, job: str) -> JobStatus:
+    paths, pause = context.paths.job(job), POLL[0]
+    while not (status := context.launcher.poll(paths)).state.final:
+        time.sleep(pause)
+        pause = min(POLL[1], pause * 1.5)
+    context.launcher.pull(paths)
+    return status
+
+
+_CODES = {4: StorageFull.code, 5: CheckpointCorrupt.code}
+"""What the return codes of `everloop.students.training` stand for; any other is a failed job."""
+
+
+def _checked(context: Context, job: str, status: JobStatus) -> Json:
+    """The result of an ended job; one that left a corrupt or no checkpoint has failed, whatever it returned."""
+    if status.state is not JobState.COMPLETED:
+        return _ended(context, status.state, status.reason, _CODES.get(status.returncode or 0, JobFailed.code))
+    relative = f"jobs/{job}/out/checkpoint"
+    try:
+        return _left(context, relative, checkpoints.verify(context.paths.root / relative))
+    except CheckpointCorrupt as error:
+        return _ended(context, JobState.FAILED, error.message, error.code)

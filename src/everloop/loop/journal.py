@@ -1,0 +1,146 @@
+"""The journal: each phase of a run happens once, its result and its events in one transaction.
+
+A phase may be *worked* more than once (its process can die at any instant), but only the first result is kept, and
+everything that follows from it is written with it. So work must be repeatable: same inputs, same result.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from sqlalchemy import Connection
+
+from everloop.errors import EverloopError, StaleWorker, StoreUnavailable
+from everloop.events import Event, Json
+from everloop.loop import durable
+from everloop.loop.failure import Failure
+from everloop.loop.lines import Lines
+from everloop.store import events, phases, runs
+from everloop.store.database import Database
+from everloop.store.runs import RunRow
+
+log = logging.getLogger("everloop.loop")
+
+
+class Observer(Protocol):
+    """Sees the boundaries of phases; the torture test kills the process there."""
+
+    def __call__(self, phase: str, edge: str) -> None:
+        """`edge` is ``begin``, ``worked`` (result not yet committed) or ``committed``."""
+
+
+def unobserved(phase: str, edge: str) -> None:  # noqa: ARG001 - the observer of production
+    """Look away."""
+
+
+def nothing(tx: Connection) -> None:
+    """Write nothing more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What a phase did: everything that is written in its transaction."""
+
+    result: Json
+    """What later phases read; small."""
+    events: Sequence[Event] = ()
+    """What a reader of the run sees, in order."""
+    write: Callable[[Connection], None] = nothing
+    """Further rows."""
+    lines: Lines | None = None
+    """The new lines; None: unchanged."""
+    columns: Mapping[str, object] = field(default_factory=dict)
+    """Columns of the run's row to set."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Key:
+    round: int
+    phase: str
+    candidate: str
+    spends: bool
+    announce: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Journal:
+    """The journal of one run, written by one worker."""
+
+    database: Database
+    """Where it is kept."""
+    worker: int
+    """Epoch of the writing worker; a stale one is refused."""
+    run: str
+    """Which run."""
+    observer: Observer = unobserved
+    """Sees boundaries."""
+
+    def phase(
+        self,
+        number: int,
+        phase: str,
+        work: Callable[[RunRow], Done],
+        *,
+        candidate: str = "",
+        spends: bool = False,
+        announce: bool = False,
+    ) -> Json:
+        """Do a phase once and return its result.
+
+        `spends`: its transaction must survive a power cut. `announce`: readers see the phase while it is at work, not
+        only when it is done (for phases that take long). Raises Failure when the work failed for a reason that belongs to the run.
+        """
+        name = f"{phase}:{candidate}" if candidate else phase
+        key = _Key(number, phase, candidate, spends, announce)
+        return durable.step(name, lambda: self._guarded(key, work))
+
+    def _guarded(self, key: _Key, work: Callable[[RunRow], Done]) -> Json:
+        try:
+            return self._once(key, work)
+        except (StaleWorker, StoreUnavailable):
+            raise
+        except EverloopError as error:
+            log.warning("run %s round %s phase %s: %s", self.run, key.round, key.phase, error.message)
+            raise Failure(error.code, error.message) from error
+        except Exception as error:
+            log.exception("run %s round %s phase %s", self.run, key.round, key.phase)
+            what = f"{type(error).__name__} in phase {key.phase} of round {key.round}"
+            raise Failure(EverloopError.code, f"{what}. The worker's log has the traceback") from error
+
+    def _once(self, key: _Key, work: Callable[[RunRow], Done]) -> Json:
+        self.observer(key.phase, "begin")
+        with self.database.read() as tx:
+            known = phases.get(tx, self.run, key.round, key.phase, key.candidate)
+            row = runs.require(tx, self.run)
+        if known is not None:
+            return known
+        if key.announce:
+            self.database.retrying(lambda: self._announce(key))
+        done = work(row)
+        self.observer(key.phase, "worked")
+        result = self.database.retrying(lambda: self._commit(key, done))
+        self.observer(key.phase, "committed")
+        return result
+
+    def _announce(self, key: _Key) -> None:
+        with self.database.write(worker=self.worker) as tx:
+            runs.update(tx, self.run, phase=key.phase)
+
+    def _commit(self, key: _Key, done: Done) -> Json:
+        with self.database.write(durable=key.spends, worker=self.worker) as tx:
+            known = phases.get(tx, self.run, key.round, key.phase, key.candidate)
+            if known is not None:
+                return known
+            phases.put(tx, self.run, key.round, key.phase, key.candidate, done.result)
+            done.write(tx)
+            columns: dict[str, object] = dict(done.columns)
+            if done.lines is not None:
+                columns["lines"] = done.lines.to_json()
+                columns["working_head"] = done.lines.head.name
+                columns["best_version"] = done.lines.version
+            runs.update(tx, self.run, **({"phase": key.phase} | columns))
+            events.append(tx, self.run, *done.events)
+        return done.result

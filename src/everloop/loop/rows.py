@@ -1,0 +1,49 @@
+"""Training rows of a run: made once, written as JSON lines, named by what they are for."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, replace
+
+from everloop.errors import StorageFull
+from everloop.loop.context import Context
+from everloop.students.base import Row
+
+
+def write(context: Context, name: str, rows: Sequence[Row]) -> str:
+    """Write ``rows/NAME.jsonl`` whole or not at all; returns its path relative to the run's folder."""
+    relative = f"rows/{name}.jsonl"
+    path = context.paths.root / relative
+    text = "".join(json.dumps(asdict(row), sort_keys=True) + "\n" for row in rows)
+    partial = path.with_suffix(f".{os.getpid()}.tmp")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial.write_text(text)
+        partial.replace(path)
+    except OSError as error:
+        partial.unlink(missing_ok=True)
+        why = error.strerror or str(error)
+        raise StorageFull(f"{relative} could not be written", why=why, then="Free some room, then resume") from error
+    return relative
+
+
+def read(context: Context, relative: str) -> list[Row]:
+    """The rows of a file."""
+    with (context.paths.root / relative).open() as lines:
+        return [Row(**json.loads(line)) for line in lines]
+
+
+def known(context: Context, files: Iterable[str]) -> list[Row]:
+    """The rows of several files, oldest first, each prompt once (the newest completion stands)."""
+    by_prompt: dict[str, Row] = {}
+    for relative in files:
+        for row in read(context, relative):
+            by_prompt[row.prompt] = row
+    return list(by_prompt.values())
+
+
+def weighted(rows: Sequence[Row], share: float) -> list[Row]:
+    """The rows with weights that sum to `share`, so that a batch draws that share of itself from them."""
+    return [replace(row, weight=share / len(rows)) for row in rows]

@@ -1,0 +1,162 @@
+"""A run from its first unfinished round to its end or pause."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from everloop.events import Event, EventKind, Json
+from everloop.loop import certification, control, durable, final, screening, start
+from everloop.loop import round as rounds_of
+from everloop.loop.context import Context, Means, lines_of
+from everloop.loop.failure import Failure, Remedy
+from everloop.loop.journal import Done
+from everloop.store import rounds, runs, scores, steers
+from everloop.store.runs import RunRow
+from everloop.values import utcnow
+
+
+class Loop:
+    """The workflows of the engine, for one worker."""
+
+    def __init__(self, means: Means) -> None:
+        self._means = means
+
+    def run(self, run: str, generation: int) -> None:
+        """Carry a run on; how it ends is written to the store, never raised."""
+        context = self._context(run)
+        try:
+            self._carry(context, generation)
+        except Failure as failure:
+            _leave(context, failure, "paused" if failure.remedy is Remedy.PAUSE else "failed")
+
+    def _carry(self, context: Context, generation: int) -> None:
+        try:
+            reason = self._rounds(context, generation)
+        except Failure as failure:
+            if failure.remedy is not Remedy.STOP:
+                raise
+            reason = f"stopped: {failure.message}"
+        _finish(context, reason)
+
+    def round(self, run: str, generation: int, number: int) -> str:  # noqa: ARG002 - part of the workflow's identity
+        """Carry out one round; a failure travels to the run's workflow as a value."""
+        try:
+            return rounds_of.carry(self._context(run), number)
+        except Failure as failure:
+            return f"{_FAILED}{failure.code}\n{failure.message}"
+
+    def _context(self, run: str) -> Context:
+        with self._means.database.read() as tx:
+            return Context(self._means, runs.require(tx, run))
+
+    def _rounds(self, context: Context, generation: int) -> str:
+        start.begin(context)
+        number = _first(context, generation)
+        while (reason := _turn(context, number, generation)) == "go":
+            decision = durable.round_of(context.run, generation, number)
+            if decision.startswith(_FAILED):
+                raise Failure(*decision.removeprefix(_FAILED).split("\n", 1))
+            number += 1
+        return reason
+
+
+_FAILED = "!"
+
+
+def _first(context: Context, generation: int) -> int:
+    """The first unfinished round when this generation began; journalled, since a replay must not see a later one."""
+
+    def work(row: RunRow) -> Done:
+        with context.means.database.read() as tx:
+            newest = rounds.get(tx, context.run, row.round) if row.round else None
+        done = row.round if newest is None or newest.decision is not None else row.round - 1
+        text = f"run {row.run} goes on at round {done + 1}"
+        told = [Event(EventKind.ROUND, text, done, "begin", "loop")] if generation > 1 else []
+        return Done(
+            {"round": done + 1}, told, columns={"state": "running", "error": None, "ended_at": None}
+        )
+
+    return cast(int, context.journal.phase(0, "generation", work, candidate=f"g{generation}")["round"])
+
+
+def _turn(context: Context, number: int, generation: int) -> str:
+    """The boundary before a round: ``go``, or why the run ends here."""
+    key = f"g{generation}"
+    return str(context.journal.phase(number, "turn", lambda row: Done(_decide(context, row, number)), candidate=key)["go"])
+
+
+def _decide(context: Context, row: RunRow, number: int) -> Json:
+    lines = lines_of(row)
+    if row.stop_requested:
+        return {"go": "stopped: the owner asked for it"}
+    if lines.goal_reached or _goal_reached(context, row):
+        return {"go": "finished: the goal is certified"}
+    if number > row.rounds_target:
+        return {"go": "finished: the target is reached"}
+    stop, done = context.stop, number - 1
+    if stop.patience is not None and done - lines.certified_round >= stop.patience:
+        return {"go": f"finished: no version certified in {stop.patience} rounds"}
+    if stop.wall_seconds is not None and row.started_at is not None:
+        if (utcnow() - row.started_at).total_seconds() >= stop.wall_seconds:
+            return {"go": f"finished: {stop.wall_seconds} s have passed"}
+    return {"go": "go"}
+
+
+def _goal_reached(context: Context, row: RunRow) -> bool:
+    """Whether the certified version's score on its certification items reaches the goal on the goal's split."""
+    goal, version = context.goal, lines_of(row).version
+    if goal is None or version == "v0":
+        return False
+    with context.means.database.read() as tx:
+        score = scores.get(tx, context.run, version, "certify", goal.split)
+    return score is not None and score.mean is not None and score.mean >= goal.target
+
+
+def _finish(context: Context, reason: str) -> None:
+    """Certify what is left, settle the control, hold the final gate, close the run."""
+    key = f"g{context.row.generation}"
+    closing = context.journal.phase(0, "closing", lambda row: Done({"round": row.round}), candidate=key)
+    number = cast(int, closing["round"])
+    try:
+        _last_words(context, number, key)
+    except Failure as failure:
+        if failure.remedy is not Remedy.STOP:
+            raise
+        reason = f"stopped: {failure.message}"
+    context.journal.phase(0, "end", lambda row: _close(row, number, reason), candidate=key)
+
+
+def _last_words(context: Context, number: int, key: str) -> None:
+    certification.certify(context, number, key=key, last=True)
+    pending = context.journal.phase(number, "control-pending", _pending, candidate=key)
+    control.settle(context, number, cast(Json | None, pending["pending"]), key=key)
+    screening.draw_dev(context, number, key)
+    final.final_gate(context, number, key)
+
+
+def _pending(row: RunRow) -> Done:
+    arm = lines_of(row).control
+    return Done({"pending": arm.pending if arm else None})
+
+
+def _close(row: RunRow, number: int, reason: str) -> Done:
+    state = reason.split(":", 1)[0]
+    event = Event(EventKind.ROUND, f"run {row.run} {reason}", number, "end", "loop", data={"state": state})
+    columns = {"state": state, "stop_requested": False, "ended_at": utcnow()}
+    return Done({"state": state}, [event], lambda tx: steers.drop(tx, row.run), columns=columns)
+
+
+def _leave(context: Context, failure: Failure, state: str) -> None:
+    """End a generation that failed: the run is paused, to be resumed, or failed for good."""
+    then = "resume goes on at the failed phase" if state == "paused" else "it cannot be resumed"
+
+    def work(row: RunRow) -> Done:
+        text = f"run {row.run} {state}: {failure.code}: {failure.message}; {then}"
+        event = Event(EventKind.ERROR, text, row.round, state, "loop", data={"code": failure.code, "state": state})
+        columns: dict[str, object] = {"state": state, "error": failure.to_json()}
+        if state == "failed":
+            columns["ended_at"] = utcnow()
+        drop = state == "failed"
+        return Done({"state": state}, [event], lambda tx: steers.drop(tx, row.run) if drop else None, columns=columns)
+
+    context.journal.phase(0, "left", work, candidate=f"g{context.row.generation}")

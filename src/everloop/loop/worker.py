@@ -1,0 +1,121 @@
+"""The worker process: holds a lease, picks up runs, carries them on, takes over from dead peers."""
+
+from __future__ import annotations
+
+import logging
+import signal
+import sys
+import threading
+import time
+from types import FrameType
+
+from everloop.errors import StaleWorker, StoreUnavailable
+from everloop.loop import durable
+from everloop.loop.context import Means
+from everloop.loop.journal import Observer, unobserved
+from everloop.loop.lease import Lease
+from everloop.loop.run import Loop
+from everloop.paths import Home
+from everloop.settings import Settings
+from everloop.store import runs
+from everloop.store.database import Database
+from everloop.students.measuring import Students
+
+log = logging.getLogger("everloop.loop")
+
+TICK_SECONDS = 0.1
+"""Pause between two looks for new runs."""
+REAP_TICKS = 10
+"""Looks for dead peers happen every so many ticks."""
+RESTARTS = 5
+"""Times the engine may give a run up without a new generation getting further before the run fails."""
+
+
+class Worker:
+    """One incarnation of a worker."""
+
+    def __init__(self, settings: Settings, observer: Observer = unobserved) -> None:
+        home = Home(settings.home).create()
+        self._database = Database(settings.url)
+        self._database.migrate()
+        self._lease = Lease(self._database, home, settings.worker_lease_seconds)
+        self._students = Students(settings.evaluation_timeout_seconds)
+        means = Means(settings, self._database, self._lease.epoch, self._students, observer)
+        self._lease.keep()
+        durable.launch(self._database, self._lease.epoch, Loop(means))
+        self._dispatched: set[tuple[str, int]] = set()
+        self._restarts: dict[str, int] = {}
+        self._stop = threading.Event()
+
+    def serve(self, *, drain: bool) -> None:
+        """Work until told to stop or, with `drain`, until no run is active."""
+        ticks = 0
+        while not self._stop.wait(TICK_SECONDS):
+            try:
+                if ticks % REAP_TICKS == 0:
+                    durable.recover(self._lease.reap())
+                    self._mend()
+                if not self._dispatch() and drain:
+                    break
+            except StaleWorker:
+                raise
+            except Exception:  # noqa: BLE001 - a database that is away comes back; the next tick tries again
+                log.warning("worker %s: a look for work failed", self._lease.epoch, exc_info=True)
+                time.sleep(1)
+            ticks += 1
+
+    def stop(self, *_: int | FrameType | None) -> None:
+        """Leave `serve` at the next tick; usable as a signal handler."""
+        self._stop.set()
+
+    def close(self) -> None:
+        """Sign off; what was under way is carried on by another worker."""
+        durable.shutdown()
+        self._students.close()
+        self._lease.release()
+        self._database.close()
+
+    def _dispatch(self) -> int:
+        """Enqueue every active run this worker has not seen yet; returns how many are active."""
+        with self._database.read() as tx:
+            active = runs.active(tx)
+        for run, generation in active:
+            if (run, generation) not in self._dispatched:
+                durable.dispatch(run, generation)
+                self._dispatched.add((run, generation))
+        return len(active)
+
+    def _mend(self) -> None:
+        """Give runs that the engine gave up (its own failure, not the run's) a new generation."""
+        with self._database.read() as tx:
+            active = runs.active(tx)
+        for run, generation in active:
+            if durable.broken(run, generation):
+                self._restarts[run] = self._restarts.get(run, 0) + 1
+                self._renew(run, generation)
+
+    def _renew(self, run: str, generation: int) -> None:
+        last = self._restarts[run] > RESTARTS
+        with self._database.write(worker=self._lease.epoch) as tx:
+            if last:
+                error = StoreUnavailable(f"run {run} was given up {RESTARTS} times", then="See the worker's log")
+                runs.update(tx, run, state="failed", error=error.to_json())
+            else:
+                runs.renew(tx, run, generation)
+        log.warning("run %s: the engine gave generation %s up; %s", run, generation, "failed" if last else "renewed")
+
+
+def main(settings: Settings, *, drain: bool = False, observer: Observer = unobserved) -> None:
+    """Run a worker in this process until SIGTERM, SIGINT or, with `drain`, until no run is active."""
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
+    worker = Worker(settings, observer)
+    signal.signal(signal.SIGTERM, worker.stop)
+    signal.signal(signal.SIGINT, worker.stop)
+    try:
+        worker.serve(drain=drain)
+    finally:
+        worker.close()
+
+
+if __name__ == "__main__":
+    main(Settings(), drain="--drain" in sys.argv[1:])

@@ -1,0 +1,34 @@
+"""Auditor: a candidate must be another idea than the head's plan and than every plan rejected against this head."""
+
+from __future__ import annotations
+
+from everloop.operators.base import Case, Plan, Review, Stage
+from everloop.operators.similarity import NEAR, near, similarity
+
+
+class SignificanceAuditor:
+    """Refuses near-duplicates (`similarity.NEAR`); the same fingerprint always is one."""
+
+    kind = "significance"
+    """Kind of its reviews."""
+    stage = Stage.SCREEN
+    """Needs nothing built."""
+
+    def review(self, case: Case) -> Review:
+        """Reject if the plan repeats the head's or an earlier rejected one."""
+        plan = case.proposal.plan
+        earlier = [(f"plan {one.decision} before ({one.reason:.80})", one.plan) for one in case.tried]
+        if case.head_plan is not None:
+            earlier.insert(0, ("plan that made the head", case.head_plan))
+        for whose, other in earlier:
+            if near(plan, other):
+                return Review(self.kind, False, f"{_how(plan, other)} the {whose}")
+        closest = max((similarity(plan, other) for _, other in earlier), default=0.0)
+        reason = f"differs from {len(earlier)} earlier plans; the closest has similarity {closest:.2f} (below {NEAR:g})"
+        return Review(self.kind, True, reason)
+
+
+def _how(plan: Plan, other: Plan) -> str:
+    if plan.fingerprint() == other.fingerprint():
+        return "identical to"
+    return f"near-duplicate (similarity {similarity(plan, other):.2f}, limit {NEAR:g}) of"

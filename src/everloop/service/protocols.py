@@ -1,0 +1,52 @@
+"""Freezing the protocol of a run, and refusing one that could exhaust its items."""
+
+from __future__ import annotations
+
+from everloop.domains.base import Domain, Verifier
+from everloop.errors import InvalidRequest
+from everloop.evidence.gates.registry import gate_to_json, make_gate
+from everloop.evidence.protocol import EvaluationProtocol
+from everloop.evidence.sets import check_supply
+from everloop.service.request import StartRequest
+
+FLOOR = 0.05
+"""A family may not fall by more than this share."""
+
+
+def freeze(request: StartRequest, domain: Domain) -> EvaluationProtocol:
+    """The protocol of a start. InvalidRequest when the domain or its supply cannot carry it."""
+    if domain.verifier is Verifier.NONE:
+        raise InvalidRequest(f"domain {domain.name} cannot be improved", why="it has no verifier")
+    limits = request.limits
+    gate = make_gate(request.options.gate, setting="model", dev_n=limits.dev_n, eval_limit=limits.eval_limit)
+    judge, judge_version = domain.judge
+    protocol = EvaluationProtocol(
+        domain=domain.name,
+        families=domain.families(),
+        judge=judge,
+        judge_version=judge_version,
+        verifier=str(domain.verifier),
+        seed=request.options.seed,
+        diag_per_family=limits.diag_per_family,
+        admission_n=limits.admission_n,
+        dev_n=gate.dev_n or limits.dev_n,
+        dev_use_cap=limits.dev_use_cap,
+        certify_pairs=gate.max_pairs(),
+        blind_n=limits.blind_n,
+        calib_n=limits.calib_n,
+        eval_limit=limits.eval_limit,
+        gate=gate_to_json(gate),
+        setting="model: building costs more than measuring, so screens use all of dev_n and every move is certified",
+        floor=FLOOR,
+        rule_share=0.9,
+        trainer=request.options.trainer,
+        rounds=request.rounds,
+    )
+    check(protocol, domain, request.rounds)
+    return protocol
+
+
+def check(protocol: EvaluationProtocol, domain: Domain, rounds: int) -> None:
+    """SupplyExhausted when so many rounds could use more items of a single-use set than a family has."""
+    supply = {family: domain.supply(family) for family in domain.families()}
+    check_supply(protocol.needs(rounds), supply)

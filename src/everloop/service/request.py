@@ -1,0 +1,147 @@
+"""A start request: read from JSON, checked field by field, refused with the name of the field."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import cast
+
+from everloop.errors import InvalidRequest
+from everloop.events import Json, JsonValue
+from everloop.guard.limits import Goal, Limits, Stop
+
+ROUNDS = (1, 1000)
+"""Least and most rounds of a run."""
+BRIEF = 4000
+"""Most characters of a brief."""
+
+_RUN = re.compile(r"[a-z0-9-]{1,64}")
+_KEYS = ("run", "brief", "limits", "domain", "rounds", "dry_run", "student_model", "goal", "stop", "options")
+_OPTIONS = ("seed", "operator", "trainer", "gate", "launcher")
+_TRAINERS = {"synthetic": "synthetic"}
+"""Trainers of domains whose student is not the built-in one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Plug-ins and seed of a run; every field has a default."""
+
+    seed: int = 0
+    """Seed of everything random in the run; 0 .. 2**31 - 1."""
+    operator: str = "curriculum"
+    """Entry point of the group ``everloop.operators``."""
+    trainer: str = "nano"
+    """Entry point of the group ``everloop.trainers``."""
+    gate: str = "two_line"
+    """Decision policy."""
+    launcher: str = "local"
+    """Entry point of the group ``everloop.launchers``."""
+
+    def to_json(self) -> dict[str, JsonValue]:
+        """The fields as JSON."""
+        return {name: getattr(self, name) for name in _OPTIONS}
+
+
+@dataclass(frozen=True, slots=True)
+class StartRequest:
+    """What a caller asks for."""
+
+    run: str
+    """New run id: 1..64 of a-z, 0-9 and dash."""
+    brief: str
+    """The goal in words; 1..4000 characters."""
+    limits: Limits
+    """Limits in force, defaults filled in."""
+    domain: str = "arith"
+    """Entry point of the group ``everloop.domains``."""
+    rounds: int = 3
+    """Target; 1..1000."""
+    goal: Goal | None = None
+    """Local goal; reaching it, certified, finishes the run."""
+    stop: Stop = field(default_factory=lambda: Stop.from_json({}))
+    """When to stop early."""
+    options: Options = field(default_factory=Options)
+    """Plug-ins and seed."""
+
+    @classmethod
+    def from_json(cls, document: JsonValue) -> StartRequest:
+        """Read a request. InvalidRequest names the first field that cannot be accepted, why, and what would be."""
+        if not isinstance(document, dict):
+            raise InvalidRequest("a start is a JSON object", then="Send at least run, brief and limits.model_usd_cap")
+        _refuse_unknown(document, _KEYS, "")
+        _refuse_dry(document)
+        domain = _text(document, "domain", "arith")
+        return cls(
+            run=_run(document.get("run")),
+            brief=_brief(document.get("brief")),
+            limits=Limits.from_json(cast(Json, document.get("limits"))),
+            domain=domain,
+            rounds=whole(document.get("rounds", 3), "rounds", *ROUNDS),
+            goal=Goal.from_json(cast(Json, document["goal"])) if document.get("goal") is not None else None,
+            stop=Stop.from_json(cast(Json, document.get("stop") or {})),
+            options=_options(document.get("options") or {}, domain),
+        )
+
+
+def whole(value: JsonValue, name: str, least: int, most: int) -> int:
+    """`value` if it is a whole number within bounds, else InvalidRequest naming the field."""
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        raise InvalidRequest(f"{name} must be a whole number from {least} to {most}", why=f"got {value!r}")
+    return value
+
+
+def text_of(value: JsonValue, error: type[InvalidRequest], name: str) -> str:
+    """`value` if it is text of 1..4000 characters that is not blank, else `error`."""
+    if not isinstance(value, str) or not value.strip():
+        raise error(f"{name} is required", why="it is empty", then=f"Send 1 to {BRIEF} characters")
+    if len(value) > BRIEF:
+        raise error(f"{name} is too long", why=f"{len(value)} characters", then=f"Send at most {BRIEF}")
+    return value
+
+
+def _run(value: JsonValue) -> str:
+    if not isinstance(value, str) or not _RUN.fullmatch(value):
+        why = f"got {value!r}"
+        raise InvalidRequest("run must be 1 to 64 lowercase letters, digits and dashes", why=why, then="Try arith-carry-1")
+    return value
+
+
+def _brief(value: JsonValue) -> str:
+    return text_of(value, InvalidRequest, "brief")
+
+
+def _text(document: Json, name: str, default: str) -> str:
+    value = document.get(name, default)
+    if not isinstance(value, str) or not value:
+        raise InvalidRequest(f"{name} must be text", why=f"got {value!r}")
+    return value
+
+
+def _options(document: JsonValue, domain: str) -> Options:
+    if not isinstance(document, dict):
+        raise InvalidRequest("options must be an object", why=f"got {document!r}")
+    _refuse_unknown(document, _OPTIONS, "options.")
+    standard = Options()
+    return Options(
+        seed=whole(document.get("seed", 0), "options.seed", 0, 2**31 - 1),
+        operator=_text(document, "operator", standard.operator),
+        trainer=_text(document, "trainer", _TRAINERS.get(domain, standard.trainer)),
+        gate=_text(document, "gate", standard.gate),
+        launcher=_text(document, "launcher", standard.launcher),
+    )
+
+
+def _refuse_unknown(document: Json, known: tuple[str, ...], prefix: str) -> None:
+    unknown = sorted(set(document) - set(known))
+    if unknown:
+        raise InvalidRequest(f"{prefix}{unknown[0]} is not known", then=f"Known: {', '.join(known)}")
+
+
+def _refuse_dry(document: Json) -> None:
+    """Dry runs need a model behind the gateway; without one they are refused, never pretended."""
+    if not isinstance(document.get("dry_run", False), bool):
+        raise InvalidRequest("dry_run must be true or false", why=f"got {document['dry_run']!r}")
+    if document.get("dry_run"):
+        raise InvalidRequest("a dry run is not possible", why="no model is configured", then="Start it without dry_run")
+    if document.get("student_model") is not None:
+        raise InvalidRequest("student_model goes with dry_run only", then="Leave it out")

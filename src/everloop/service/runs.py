@@ -1,0 +1,220 @@
+"""Use cases on runs: start, steer, direct, stop, resume, extend, list, look."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable
+from typing import TypeVar, cast
+
+import psutil
+from sqlalchemy import Connection
+
+from everloop import __version__
+from everloop.domains.registry import domain as find_domain
+from everloop.errors import Conflict, InvalidDirective, InvalidRequest, InvalidSteer, RunNotActive
+from everloop.events import Event, EventKind, Json, JsonValue
+from everloop.evidence.protocol import EvaluationProtocol
+from everloop.ledger import caps
+from everloop.operators.registry import operator as find_operator
+from everloop.remote.launchers.registry import launcher as find_launcher
+from everloop.service import protocols
+from everloop.service.caller import LOCAL, Caller
+from everloop.service.document import live_document, run_document, summary_row
+from everloop.service.installation import Installation
+from everloop.service.request import ROUNDS, StartRequest, text_of, whole
+from everloop.store import directives, events, runs, steers
+from everloop.store.runs import NewRun, RunRow
+from everloop.students.registry import trainer as find_trainer
+
+T = TypeVar("T")
+
+ACTIVE = ("starting", "running", "paused")
+"""States in which a run takes steers and directives."""
+
+
+def start(installation: Installation, request: StartRequest, caller: Caller = LOCAL) -> Json:
+    """Record a run and freeze its protocol; a worker picks it up. Conflict when the id exists or no slot is free."""
+    domain = find_domain(request.domain)
+    find_operator(request.options.operator)
+    find_launcher(request.options.launcher)
+    find_trainer(request.options.trainer).require()
+    if request.goal is not None and request.goal.split not in {"all", *domain.families()}:
+        known = ", ".join(("all", *domain.families()))
+        raise InvalidRequest(f"goal.split {request.goal.split} is not known", then=f"Known: {known}")
+    protocol = protocols.freeze(request, domain)
+    new = _new_run(request, protocol, caller)
+
+    def write(tx: Connection) -> None:
+        most = installation.settings.max_active_runs
+        if runs.active_count(tx) >= most:
+            raise Conflict("no run slot is free", why=f"{most} runs are active", then="Stop one or wait")
+        runs.create(tx, new)
+        caps.open_caps(tx, request.run, request.limits.to_json())
+        events.append(tx, request.run, Event(EventKind.MESSAGE, f"run {request.run} requested by {caller.subject}"))
+
+    _write(installation, write)
+    return document(installation, request.run)
+
+
+def _new_run(request: StartRequest, protocol: EvaluationProtocol, caller: Caller) -> NewRun:
+    return NewRun(
+        run=request.run,
+        kind="model",
+        group="model",
+        level="capability",
+        domain=request.domain,
+        mode="live",
+        brief=request.brief,
+        owner=caller.to_json(),
+        seed=request.options.seed,
+        rounds_target=request.rounds,
+        limits=request.limits.to_json(),
+        goal=request.goal.to_json() if request.goal else None,
+        stop=request.stop.to_json(),
+        options=request.options.to_json(),
+        protocol=protocol.to_json(),
+        protocol_sha256=protocol.sha256,
+        machine=machine(),
+    )
+
+
+def machine() -> str:
+    """Host, cores and device, as the run document tells them."""
+    return f"{platform.node()}, {psutil.cpu_count()} cores, cpu {platform.machine()}, everloop {__version__}"
+
+
+def document(installation: Installation, run: str, *, rounds: int = 50) -> Json:
+    """The run document (one shape for every interface); RunNotFound for an unknown run."""
+    with installation.database.read() as tx:
+        return run_document(tx, runs.require(tx, run), rounds)
+
+
+def live(installation: Installation, run: str, since: int | None = None) -> Json:
+    """What the run does right now: state, phase, events after `since` (at most 200), steers, jobs, spend."""
+    if since is not None and (isinstance(since, bool) or not isinstance(since, int) or since < 0):
+        raise InvalidRequest("since must be a whole number of at least 0", why=f"got {since!r}")
+    with installation.database.read() as tx:
+        return live_document(tx, runs.require(tx, run), since)
+
+
+def listing(installation: Installation, limit: int = 25) -> list[Json]:
+    """Summary rows, newest update first."""
+    whole(limit, "limit", 1, 100)
+    with installation.database.read() as tx:
+        return [summary_row(tx, row) for row in runs.listing(tx, limit=limit)]
+
+
+def steer(installation: Installation, run: str, text: JsonValue, caller: Caller = LOCAL) -> Json:
+    """Queue a message to the running operator; it is delivered at the next turn boundary."""
+    checked = text_of(text, InvalidSteer, "text")
+
+    def write(tx: Connection) -> Json:
+        row = runs.require(tx, run)
+        if row.state not in ACTIVE:
+            raise RunNotActive(f"run {run} takes no steers", why=f"it is {row.state}")
+        queued = steers.queue(tx, run, checked, caller.subject)
+        told = Event(EventKind.STEER, f"steer queued: {checked}", data={"steer": queued.id, "status": "queued"})
+        events.append(tx, run, told)
+        return {"id": queued.id, "status": queued.status, "at": queued.at}
+
+    return _write(installation, write)
+
+
+def add_directive(installation: Installation, run: str, text: JsonValue, caller: Caller = LOCAL) -> Json:
+    """Append a standing instruction; the operator sees all of them from its next turn on."""
+    checked = text_of(text, InvalidDirective, "text")
+
+    def write(tx: Connection) -> Json:
+        row = runs.require(tx, run)
+        if row.state == "failed":
+            raise RunNotActive(f"run {run} takes no directives", why="it has failed for good")
+        added = directives.append(tx, run, checked, caller.subject)
+        events.append(tx, run, Event(EventKind.MESSAGE, f"directive added: {checked}"))
+        return {"text": added.text, "author": added.author, "at": added.at}
+
+    return _write(installation, write)
+
+
+def stop(installation: Installation, run: str) -> Json:
+    """Stop after the current round; a paused run stops at once."""
+
+    def write(tx: Connection) -> Json:
+        row = runs.require(tx, run)
+        if row.state not in ACTIVE:
+            raise Conflict(f"run {run} cannot be stopped", why=f"it is {row.state}")
+        if row.state == "paused":
+            runs.update(tx, run, state="stopped", stop_requested=False)
+            steers.drop(tx, run)
+            events.append(tx, run, Event(EventKind.ROUND, f"run {run} stopped while paused", data={"state": "stopped"}))
+        elif not row.stop_requested:
+            runs.update(tx, run, stop_requested=True)
+            events.append(tx, run, Event(EventKind.MESSAGE, "stop requested: it acts after the current round"))
+        return _controlled(tx, run, "stop")
+
+    return _write(installation, write)
+
+
+def resume(installation: Installation, run: str) -> Json:
+    """Go on with a paused or stopped run. Conflict in any other state or when a cap is exhausted."""
+
+    def write(tx: Connection) -> Json:
+        row = runs.require(tx, run)
+        if row.state not in {"paused", "stopped"}:
+            raise Conflict(f"run {run} cannot be resumed", why=f"it is {row.state}", then=_instead(row))
+        _go_on(tx, row, "resumed")
+        return _controlled(tx, run, "resume")
+
+    return _write(installation, write)
+
+
+def extend(installation: Installation, run: str, rounds: JsonValue) -> Json:
+    """Set a new target; a finished or stopped run goes on. Conflict below the current round or without supply."""
+    target = whole(rounds, "rounds", *ROUNDS)
+
+    def write(tx: Connection) -> Json:
+        row = runs.require(tx, run)
+        if row.state == "failed":
+            raise Conflict(f"run {run} cannot be extended", why="it has failed for good")
+        if target < row.round or (row.state == "finished" and target <= row.round):
+            raise Conflict(f"run {run} cannot be extended to {target} rounds", why=f"it is at round {row.round}")
+        protocol = EvaluationProtocol.from_json(cast(Json, row.protocol))
+        protocols.check(protocol, find_domain(row.domain), target)
+        runs.update(tx, run, rounds_target=target)
+        events.append(tx, run, Event(EventKind.MESSAGE, f"target set to {target} rounds", data={"rounds": target}))
+        if row.state in {"finished", "stopped"}:
+            _go_on(tx, row, "extended")
+        return _controlled(tx, run, "extend")
+
+    return _write(installation, write)
+
+
+def _go_on(tx: Connection, row: RunRow, how: str) -> None:
+    """A new generation, if the caps leave room for one."""
+    exhausted = caps.exhausted(tx, row.run)
+    if exhausted:
+        raise Conflict(f"run {row.run} cannot be {how}", why=f"{exhausted} is exhausted", then="Start a new run")
+    runs.renew(tx, row.run, row.generation)
+    events.append(tx, row.run, Event(EventKind.MESSAGE, f"run {row.run} {how}"))
+
+
+def _instead(row: RunRow) -> str:
+    return "Extend it to a higher target" if row.state == "finished" else ""
+
+
+def _controlled(tx: Connection, run: str, action: str) -> Json:
+    row = runs.require(tx, run)
+    return {
+        "run": run,
+        "action": action,
+        "state": row.state,
+        "rounds_target": row.rounds_target,
+        "stop_requested": row.stop_requested,
+    }
+
+
+def _write(installation: Installation, use: Callable[[Connection], T]) -> T:
+    def whole_transaction() -> T:
+        with installation.database.write() as tx:
+            return use(tx)
+
+    return installation.database.retrying(whole_transaction)

@@ -1,0 +1,22 @@
+"""A worker as a child process of the caller, for commands that embed one."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+from everloop.service.installation import Installation
+
+
+def spawn(installation: Installation, *, drain: bool = True) -> subprocess.Popen[bytes]:
+    """Start a worker whose log goes to ``HOME/worker.log``; SIGTERM ends it and leaves its runs resumable.
+
+    It is a process group of its own: Ctrl-C at a terminal reaches the caller only, which decides.
+    """
+    settings = installation.settings
+    environment = dict(os.environ)
+    environment |= {"EVERLOOP_HOME": str(settings.home), "EVERLOOP_DATABASE_URL": settings.database_url}
+    argv = [sys.executable, "-m", "everloop.loop.worker", *(["--drain"] if drain else [])]
+    with (installation.home.root / "worker.log").open("ab") as log:
+        return subprocess.Popen(argv, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log, process_group=0)

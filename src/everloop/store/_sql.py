@@ -1,0 +1,35 @@
+"""Statements both databases understand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any, TypeVar
+
+from sqlalchemy import Connection, Table
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.engine import RowMapping
+
+T = TypeVar("T")
+
+
+def _insert(tx: Connection, table: Table) -> Any:
+    return sqlite.insert(table) if tx.dialect.name == "sqlite" else postgresql.insert(table)
+
+
+def insert_once(tx: Connection, table: Table, values: Mapping[str, Any]) -> bool:
+    """Insert unless the key is there; True when it was inserted."""
+    return bool(tx.execute(_insert(tx, table).values(**values).on_conflict_do_nothing()).rowcount)
+
+
+def upsert(tx: Connection, table: Table, values: Mapping[str, Any]) -> None:
+    """Insert, or replace the other columns of the row with this primary key."""
+    keys = [column.name for column in table.primary_key]
+    rest = {name: value for name, value in values.items() if name not in keys}
+    statement = _insert(tx, table).values(**values)
+    tx.execute(statement.on_conflict_do_update(index_elements=keys, set_=rest))
+
+
+def make(cls: type[T], mapping: RowMapping) -> T:
+    """A dataclass from a row that has (at least) its fields."""
+    return cls(**{field.name: mapping[field.name] for field in fields(cls)})  # type: ignore[arg-type] # any dataclass

@@ -1,0 +1,162 @@
+"""The database: one engine for our tables and the durable engine's, transactions with their durability, retries."""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+import sqlalchemy as sa
+from sqlalchemy import Connection, event
+from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
+
+from everloop.errors import StoreUnavailable
+
+T = TypeVar("T")
+
+PATIENCE = 60.0
+"""Seconds a transaction is tried again before the store counts as unavailable."""
+BUSY_MS = 30_000
+"""Milliseconds a SQLite connection waits for another writer."""
+
+
+class Database:
+    """Connections to one database; safe to share between threads."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self.sqlite = url.startswith("sqlite")
+        self.engine = _sqlite(url) if self.sqlite else _postgresql(url)
+
+    def migrate(self) -> None:
+        """Bring the schema to this release; idempotent, and safe when two processes do it at once."""
+        from everloop.store.migrating import migrate
+
+        self.retrying(lambda: migrate(self))
+
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """A transaction that only reads; on SQLite it blocks nobody."""
+        with self.engine.connect().execution_options(everloop_read=True) as connection, connection.begin():
+            yield connection
+
+    @contextmanager
+    def write(self, *, durable: bool = False, worker: int | None = None) -> Iterator[Connection]:
+        """One writing transaction; StaleWorker when `worker` is fenced off.
+
+        `durable`: it survives a power cut (SQLite synchronous FULL instead of NORMAL; PostgreSQL always does).
+        """
+        from everloop.store import workers
+
+        with self.engine.connect() as connection:
+            if self.sqlite:
+                _synchronous(connection, "FULL" if durable else "NORMAL")
+            with connection.begin():
+                if worker is not None:
+                    workers.check(connection, worker)
+                yield connection
+
+    def retrying(self, transaction: Callable[[], T]) -> T:
+        """Run a whole transaction, again and again while the database is locked or away, for up to a minute."""
+        deadline, pause = time.monotonic() + PATIENCE, 0.05
+        while True:
+            try:
+                return transaction()
+            except DBAPIError as error:
+                if not transient(error):
+                    raise
+                if time.monotonic() + pause > deadline:
+                    raise unavailable(self, error) from error
+            time.sleep(pause * (0.5 + random.random()))  # noqa: S311 - spreads retries, hides nothing
+            pause = min(2.0, pause * 2)
+
+    def close(self) -> None:
+        """Give every connection back."""
+        self.engine.dispose()
+
+
+def transient(error: DBAPIError) -> bool:
+    """Whether the same transaction may succeed a moment later."""
+    if error.connection_invalidated or isinstance(error, InterfaceError):
+        return True
+    text = str(error.orig).lower()
+    states = {"40001", "40P01", "55P03", "57P01", "57P02", "57P03", "53300", "08000", "08003", "08006", "08001"}
+    if getattr(error.orig, "sqlstate", None) in states:
+        return True
+    words = ("locked", "busy", "connection", "server closed", "starting up", "shutting down", "terminating")
+    return isinstance(error, OperationalError) and any(word in text for word in words)
+
+
+def unavailable(database: Database, error: Exception) -> StoreUnavailable:
+    """The error for a database that does not answer; names it without its password."""
+    name = sa.make_url(database.url).render_as_string(hide_password=True)
+    cause = str(getattr(error, "orig", error)).splitlines()[0]
+    return StoreUnavailable(f"the database {name} cannot be used", why=cause, then="See `el doctor`, then try again")
+
+
+def _postgresql(url: str) -> sa.Engine:
+    parsed = sa.make_url(url)
+    if parsed.drivername in {"postgresql", "postgres"}:
+        parsed = parsed.set(drivername="postgresql+psycopg")
+    return sa.create_engine(parsed, pool_size=10, max_overflow=20, pool_pre_ping=True)
+
+
+def _sqlite(url: str) -> sa.Engine:
+    path = sa.make_url(url).database
+    if path and path != ":memory:":
+        Path(path).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    engine = sa.create_engine(url, pool_size=20, max_overflow=40, connect_args={"timeout": BUSY_MS / 1000})
+    event.listen(engine, "connect", _on_connect)
+    event.listen(engine, "begin", _on_begin)
+    event.listen(engine, "before_cursor_execute", _once, retval=True)
+    return engine
+
+
+def _on_connect(raw: Any, _: object) -> None:
+    raw.isolation_level = None  # we say BEGIN ourselves; the driver's implicit one lets a budget be read unlocked
+    for pragma in (f"busy_timeout={BUSY_MS}", "foreign_keys=ON", "journal_mode=WAL", "synchronous=NORMAL"):
+        raw.execute(f"PRAGMA {pragma}")
+    _level.set(raw, "NORMAL")
+
+
+def _on_begin(connection: Connection) -> None:
+    reading = connection.get_execution_options().get("everloop_read")
+    connection.exec_driver_sql("BEGIN" if reading else "BEGIN IMMEDIATE")
+
+
+def _once(
+    connection: Connection, cursor: object, statement: str, parameters: Any, context: object, many: bool
+) -> tuple[str, Any]:
+    """The durable engine's migrations say BEGIN IMMEDIATE themselves; inside our transaction that would fail."""
+    raw = connection.connection.dbapi_connection
+    if statement.strip() == "BEGIN IMMEDIATE" and raw is not None and raw.in_transaction:
+        return "SELECT 1", parameters
+    return statement, parameters
+
+
+class _Levels:
+    """The synchronous level of each open SQLite connection, so that it is set only when it changes."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, str] = {}
+        self._lock = threading.Lock()
+
+    def set(self, raw: object, level: str) -> bool:
+        """Remember a level; True when it was another one before."""
+        with self._lock:
+            changed = self._known.get(id(raw)) != level
+            self._known[id(raw)] = level
+        return changed
+
+
+_level = _Levels()
+
+
+def _synchronous(connection: Connection, level: str) -> None:
+    raw = connection.connection.dbapi_connection
+    if raw is not None and _level.set(raw, level):
+        raw.execute(f"PRAGMA synchronous={level}")

@@ -1,0 +1,50 @@
+"""Experiences of a run, each once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+import sqlalchemy as sa
+from sqlalchemy import Connection
+
+
+from everloop.store._sql import insert_once
+from everloop.store.tables import experiences
+
+
+@dataclass(frozen=True, slots=True)
+class ExperienceRow:
+    """An experience as the store holds it."""
+
+    family: str
+    """Task family."""
+    goal: str
+    """The task."""
+    observed: str
+    """State that was observed."""
+    action: str
+    """What the student did."""
+    feedback: str
+    """The verdict."""
+    improvement: str
+    """Note of what would mend it."""
+    content_hash: str
+    """By which duplicates are found."""
+    round: int
+    """Round it was collected in."""
+    born: str
+    """Version or candidate it was collected from."""
+
+
+def put(tx: Connection, run: str, found: Sequence[ExperienceRow]) -> int:
+    """Record experiences; those known already are left out. Returns how many were new."""
+    return sum(insert_once(tx, experiences, asdict(one) | {"run": run, "rolled_back": False}) for one in found)
+
+
+def recent(tx: Connection, run: str, number: int, limit: int) -> list[ExperienceRow]:
+    """Experiences of a round, in the order of collection."""
+    names = [experiences.c[name] for name in ExperienceRow.__slots__]
+    where = (experiences.c.run == run, experiences.c.round == number, experiences.c.rolled_back.is_(False))
+    query = sa.select(*names).where(*where).order_by(experiences.c.id).limit(limit)
+    return [ExperienceRow(**found) for found in tx.execute(query).mappings()]

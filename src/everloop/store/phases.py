@@ -1,0 +1,30 @@
+"""The journal of phases: the first result of each stands."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import sqlalchemy as sa
+from sqlalchemy import Connection
+
+from everloop.events import Json
+from everloop.store._sql import insert_once
+from everloop.store.tables import phases
+
+
+def get(tx: Connection, run: str, round: int, phase: str, candidate: str = "") -> Json | None:  # noqa: A002
+    """The result of a phase; None when it has not been done."""
+    found = tx.execute(
+        sa.select(phases.c.result).where(
+            phases.c.run == run, phases.c.round == round, phases.c.phase == phase, phases.c.candidate == candidate
+        )
+    ).scalar()
+    return cast(Json | None, found)
+
+
+def put(tx: Connection, run: str, round: int, phase: str, candidate: str, result: Json) -> Json:  # noqa: A002
+    """Record a result; returns what the store holds: an earlier result wins."""
+    values = {"run": run, "round": round, "phase": phase, "candidate": candidate, "result": result}
+    if insert_once(tx, phases, values):
+        return result
+    return get(tx, run, round, phase, candidate) or result

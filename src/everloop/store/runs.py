@@ -1,0 +1,158 @@
+"""Runs: one row each; what a run is stands here and nowhere else."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import Connection
+
+from everloop.errors import Conflict, RunNotFound
+from everloop.events import Json
+from everloop.store._sql import insert_once, make
+from everloop.store.tables import runs
+from everloop.values import iso, utcnow
+
+ACTIVE = ("starting", "running")
+"""States in which a worker is at work on a run, or should be."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewRun:
+    """What a start records."""
+
+    run: str
+    """Run id."""
+    kind: str
+    """What a candidate changes: ``model`` ..."""
+    group: str
+    """Where the console shows it."""
+    level: str
+    """``work``, ``harness`` or ``capability``."""
+    domain: str
+    """Domain."""
+    mode: str
+    """``live`` or ``dry``."""
+    brief: str
+    """The goal in words."""
+    owner: Json
+    """Who started it."""
+    seed: int
+    """Seed of everything random."""
+    rounds_target: int
+    """Rounds to do."""
+    limits: Json
+    """Every limit in force."""
+    goal: Json | None
+    """Local goal; None without one."""
+    stop: Json
+    """When to stop early."""
+    options: Json
+    """Plug-ins."""
+    protocol: Json
+    """The frozen evaluation plan."""
+    protocol_sha256: str
+    """Its hash."""
+    worst_case_usd: float | None
+    """Most the run's own jobs can cost, US dollars; None when unknown."""
+    machine: str
+    """Where it was started."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRow(NewRun):
+    """A run as the store holds it."""
+
+    state: str
+    """``starting running paused finished failed stopped``."""
+    stop_requested: bool
+    """Whether it stops after the present round."""
+    round: int
+    """Newest round begun; 0 before the first."""
+    phase: str | None
+    """Newest phase; None before the first."""
+    best_version: str | None
+    """Certified version; None before v0 exists."""
+    working_head: str | None
+    """Where the next round starts."""
+    lines: Json | None
+    """The loop's two lines; None before v0 exists."""
+    generation: int
+    """1, and one more for each resume or extend."""
+    last_seq: int
+    """``seq`` of the newest event."""
+    error: Json | None
+    """Why it is paused or failed."""
+    created_at: str
+    """ISO time."""
+    updated_at: str
+    """ISO time."""
+    started_at: str | None
+    """ISO time of the first phase."""
+    ended_at: str | None
+    """ISO time of its end."""
+
+
+def create(tx: Connection, new: NewRun) -> None:
+    """Record a run in state ``starting``. Conflict when the id is taken."""
+    now = iso(utcnow())
+    started: dict[str, Any] = {"state": "starting", "stop_requested": False, "round": 0, "generation": 1}
+    started |= {"last_seq": 0, "created_at": now, "updated_at": now}
+    if not insert_once(tx, runs, asdict(new) | started):
+        raise Conflict(f"run {new.run} exists", why="run ids are never used twice", then="Choose another id")
+
+
+def get(tx: Connection, run: str) -> RunRow | None:
+    """A run; None when there is no such run."""
+    found = tx.execute(sa.select(runs).where(runs.c.run == run)).mappings().first()
+    return make(RunRow, found) if found else None
+
+
+def require(tx: Connection, run: str) -> RunRow:
+    """A run; RunNotFound when there is no such run."""
+    row = get(tx, run)
+    if row is None:
+        raise RunNotFound(f"run {run} is not known", then="List the runs there are")
+    return row
+
+
+def listing(tx: Connection, *, limit: int = 25, before: tuple[str, str] | None = None) -> list[RunRow]:
+    """Newest update first; `before`: (updated_at, run) of the last row of the page before."""
+    query = sa.select(runs).order_by(runs.c.updated_at.desc(), runs.c.run.desc()).limit(limit)
+    if before is not None:
+        query = query.where(sa.tuple_(runs.c.updated_at, runs.c.run) < sa.tuple_(*before))
+    return [make(RunRow, found) for found in tx.execute(query).mappings()]
+
+
+def update(tx: Connection, run: str, **columns: Any) -> None:
+    """Set columns of a run, and the time of the update."""
+    tx.execute(sa.update(runs).where(runs.c.run == run).values(updated_at=iso(utcnow()), **columns))
+
+
+def renew(tx: Connection, run: str, generation: int) -> bool:
+    """Start the next generation of a run; False when another caller has done it."""
+    changed = tx.execute(
+        sa.update(runs)
+        .where(runs.c.run == run, runs.c.generation == generation)
+        .values(
+            generation=generation + 1,
+            state="running",
+            stop_requested=False,
+            error=None,
+            ended_at=None,
+            updated_at=iso(utcnow()),
+        )
+    )
+    return bool(changed.rowcount)
+
+
+def active(tx: Connection) -> list[tuple[str, int]]:
+    """(run, generation) of every run that a worker should be at work on."""
+    found = tx.execute(sa.select(runs.c.run, runs.c.generation).where(runs.c.state.in_(ACTIVE)))
+    return [(run, generation) for run, generation in found]
+
+
+def active_count(tx: Connection) -> int:
+    """How many runs are active."""
+    return int(tx.execute(sa.select(sa.func.count()).select_from(runs).where(runs.c.state.in_(ACTIVE))).scalar_one())

@@ -1,0 +1,64 @@
+"""Steers: messages to the running operator and what became of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+from sqlalchemy import Connection
+
+from everloop.store._sql import make
+from everloop.store.tables import steers
+from everloop.values import iso, utcnow
+
+
+@dataclass(frozen=True, slots=True)
+class SteerRow:
+    """A steer as the store holds it."""
+
+    id: int
+    """Number."""
+    text: str
+    """The message."""
+    author: str
+    """Who sent it."""
+    status: str
+    """``queued``, ``delivered`` or ``dropped``."""
+    round: int | None
+    """Round that it was delivered to."""
+    at: str
+    """ISO time it was sent."""
+    delivered_at: str | None
+    """ISO time it was delivered."""
+
+
+def queue(tx: Connection, run: str, text: str, author: str) -> SteerRow:
+    """Add a steer to be delivered at the next turn boundary."""
+    values = {"run": run, "text": text, "author": author, "status": "queued", "at": iso(utcnow())}
+    found = tx.execute(sa.insert(steers).values(**values).returning(*steers.c)).mappings().one()
+    return make(SteerRow, found)
+
+
+def mark_delivered(tx: Connection, run: str, ids: Sequence[int], number: int) -> None:
+    """Mark queued steers as delivered to a round."""
+    where = (steers.c.run == run, steers.c.id.in_(list(ids)), steers.c.status == "queued")
+    tx.execute(sa.update(steers).where(*where).values(status="delivered", round=number, delivered_at=iso(utcnow())))
+
+
+def drop(tx: Connection, run: str) -> None:
+    """Drop what is still queued: the run has ended."""
+    where = (steers.c.run == run, steers.c.status == "queued")
+    tx.execute(sa.update(steers).where(*where).values(status="dropped"))
+
+
+def listing(tx: Connection, run: str, limit: int = 100) -> list[SteerRow]:
+    """The newest `limit` steers, oldest first."""
+    query = sa.select(steers).where(steers.c.run == run).order_by(steers.c.id.desc()).limit(limit)
+    return [make(SteerRow, found) for found in reversed(tx.execute(query).mappings().all())]
+
+
+def queued(tx: Connection, run: str) -> list[SteerRow]:
+    """What waits for the next turn boundary, oldest first."""
+    query = sa.select(steers).where(steers.c.run == run, steers.c.status == "queued").order_by(steers.c.id)
+    return [make(SteerRow, found) for found in tx.execute(query).mappings()]

@@ -1,0 +1,302 @@
+"""Every table of ours. Runs own rows by (run, ...) keys, so that each query reads one index range."""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    Boolean,
+    Column,
+    Float,
+    Index,
+    Integer,
+    MetaData,
+    String,
+    Table,
+    Text,
+)
+
+metadata = MetaData()
+
+_ID = BigInteger().with_variant(Integer, "sqlite")
+
+
+def _run() -> Column[str]:
+    return Column("run", String(64), primary_key=True)
+
+
+runs = Table(
+    "runs",
+    metadata,
+    _run(),
+    Column("kind", String(16), nullable=False),
+    Column("group", String(16), nullable=False),
+    Column("level", String(16), nullable=False),
+    Column("domain", String(64), nullable=False),
+    Column("mode", String(8), nullable=False),
+    Column("state", String(16), nullable=False),
+    Column("stop_requested", Boolean, nullable=False),
+    Column("round", Integer, nullable=False),
+    Column("rounds_target", Integer, nullable=False),
+    Column("phase", String(32)),
+    Column("brief", Text, nullable=False),
+    Column("owner", JSON, nullable=False),
+    Column("seed", BigInteger, nullable=False),
+    Column("limits", JSON, nullable=False),
+    Column("goal", JSON(none_as_null=True)),
+    Column("stop", JSON, nullable=False),
+    Column("options", JSON, nullable=False),
+    Column("protocol", JSON, nullable=False),
+    Column("protocol_sha256", String(64), nullable=False),
+    Column("worst_case_usd", Float),
+    Column("best_version", String(16)),
+    Column("working_head", String(32)),
+    Column("lines", JSON(none_as_null=True)),
+    Column("generation", Integer, nullable=False),
+    Column("last_seq", Integer, nullable=False),
+    Column("machine", Text),
+    Column("error", JSON(none_as_null=True)),
+    Column("created_at", String(32), nullable=False),
+    Column("updated_at", String(32), nullable=False),
+    Column("started_at", String(32)),
+    Column("ended_at", String(32)),
+    Index("runs_by_update", "updated_at", "run"),
+    Index("runs_by_state", "state"),
+)
+
+events = Table(
+    "events",
+    metadata,
+    _run(),
+    Column("seq", Integer, primary_key=True),
+    Column("at", String(32), nullable=False),
+    Column("kind", String(16), nullable=False),
+    Column("text", Text, nullable=False),
+    Column("round", Integer),
+    Column("phase", String(32)),
+    Column("role", String(32)),
+    Column("tool", String(64)),
+    Column("data", JSON, nullable=False),
+)
+
+phases = Table(
+    "phases",
+    metadata,
+    _run(),
+    Column("round", Integer, primary_key=True),
+    Column("phase", String(32), primary_key=True),
+    Column("candidate", String(64), primary_key=True),
+    Column("result", JSON, nullable=False),
+)
+
+rounds = Table(
+    "rounds",
+    metadata,
+    _run(),
+    Column("round", Integer, primary_key=True),
+    Column("decision", String(16)),
+    Column("summary", Text),
+    Column("version", String(16)),
+    Column("plan", Text),
+    Column("spend", JSON(none_as_null=True)),
+    Column("started_at", String(32), nullable=False),
+    Column("ended_at", String(32)),
+)
+
+candidates = Table(
+    "candidates",
+    metadata,
+    _run(),
+    Column("candidate", String(32), primary_key=True),
+    Column("round", Integer, nullable=False),
+    Column("decision", String(16)),
+    Column("artifact", JSON(none_as_null=True)),
+    Column("proposal", JSON, nullable=False),
+    Column("fingerprint", String(64), nullable=False),
+    Column("reasons", JSON, nullable=False),
+    Column("screen", JSON(none_as_null=True)),
+    Column("certification", JSON(none_as_null=True)),
+    Column("at", String(32), nullable=False),
+    Index("candidates_by_round", "run", "round"),
+)
+
+versions = Table(
+    "versions",
+    metadata,
+    _run(),
+    Column("ordinal", Integer, primary_key=True),
+    Column("version", String(16), nullable=False),
+    Column("parent", String(16)),
+    Column("round", Integer),
+    Column("candidate", String(32)),
+    Column("rows", Integer),
+    Column("artifact", JSON, nullable=False),
+    Column("at", String(32), nullable=False),
+)
+
+scores = Table(
+    "scores",
+    metadata,
+    _run(),
+    Column("subject", String(32), primary_key=True),
+    Column("set", String(16), primary_key=True),
+    Column("split", String(64), primary_key=True),
+    Column("mean", Float),
+    Column("low", Float),
+    Column("high", Float),
+    Column("n", Integer, nullable=False),
+    Column("missing", Integer, nullable=False),
+)
+
+reviews = Table(
+    "reviews",
+    metadata,
+    _run(),
+    Column("candidate", String(32), primary_key=True),
+    Column("kind", String(32), primary_key=True),
+    Column("passed", Boolean, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("at", String(32), nullable=False),
+    Index("reviews_by_time", "run", "at"),
+)
+
+claims = Table(
+    "claims",
+    metadata,
+    _run(),
+    Column("claim", String(32), primary_key=True),
+    Column("candidate", String(32), primary_key=True),
+    Column("against", String(32), primary_key=True),
+    Column("occasion", String(32), primary_key=True),
+    Column("alpha", Float),
+    Column("outcome", String(16), nullable=False),
+    Column("at", String(32), nullable=False),
+)
+
+gates = Table(
+    "gates",
+    metadata,
+    _run(),
+    Column("occasion", String(64), primary_key=True),
+    Column("ordinal", Integer, nullable=False),
+    Column("document", JSON, nullable=False),
+)
+
+steers = Table(
+    "steers",
+    metadata,
+    Column("id", _ID, primary_key=True, autoincrement=True),
+    Column("run", String(64), nullable=False),
+    Column("text", Text, nullable=False),
+    Column("author", String(256), nullable=False),
+    Column("status", String(16), nullable=False),
+    Column("round", Integer),
+    Column("at", String(32), nullable=False),
+    Column("delivered_at", String(32)),
+    Index("steers_by_run", "run", "id"),
+)
+
+directives = Table(
+    "directives",
+    metadata,
+    Column("id", _ID, primary_key=True, autoincrement=True),
+    Column("run", String(64), nullable=False),
+    Column("text", Text, nullable=False),
+    Column("author", String(256), nullable=False),
+    Column("at", String(32), nullable=False),
+    Index("directives_by_run", "run", "id"),
+)
+
+jobs = Table(
+    "jobs",
+    metadata,
+    _run(),
+    Column("job", String(64), primary_key=True),
+    Column("round", Integer, nullable=False),
+    Column("purpose", String(32), nullable=False),
+    Column("method", String(32), nullable=False),
+    Column("labels", JSON, nullable=False),
+    Column("digest", String(64), nullable=False),
+    Column("launcher", String(32), nullable=False),
+    Column("state", String(16), nullable=False),
+    Column("returncode", Integer),
+    Column("reason", Text),
+    Column("seconds", Float),
+    Column("reserved_micros", BigInteger, nullable=False),
+    Column("created_at", String(32), nullable=False),
+    Column("updated_at", String(32), nullable=False),
+    Index("jobs_by_time", "run", "created_at"),
+)
+
+cursors = Table(
+    "cursors",
+    metadata,
+    _run(),
+    Column("set", String(16), primary_key=True),
+    Column("family", String(64), primary_key=True),
+    Column("cursor", BigInteger, nullable=False),
+)
+
+uses = Table(
+    "set_uses",
+    metadata,
+    _run(),
+    Column("set", String(16), primary_key=True),
+    Column("generation", Integer, primary_key=True),
+    Column("n", Integer, nullable=False),
+    Column("uses", Integer, nullable=False),
+    Column("use_cap", Integer, nullable=False),
+)
+
+experiences = Table(
+    "experiences",
+    metadata,
+    Column("id", _ID, primary_key=True, autoincrement=True),
+    Column("run", String(64), nullable=False),
+    Column("content_hash", String(64), nullable=False),
+    Column("round", Integer, nullable=False),
+    Column("family", String(64), nullable=False),
+    Column("goal", Text, nullable=False),
+    Column("observed", Text, nullable=False),
+    Column("action", Text, nullable=False),
+    Column("feedback", Text, nullable=False),
+    Column("improvement", Text, nullable=False),
+    Column("born", String(32), nullable=False),
+    Column("rolled_back", Boolean, nullable=False),
+    Index("experiences_once", "run", "content_hash", unique=True),
+    Index("experiences_by_round", "run", "round", "id"),
+)
+
+workers = Table(
+    "workers",
+    metadata,
+    Column("id", _ID, primary_key=True, autoincrement=True),
+    Column("host", String(256), nullable=False),
+    Column("pid", Integer, nullable=False),
+    Column("started_at", String(32), nullable=False),
+    Column("heartbeat", Float, nullable=False),
+    Column("fenced", Boolean, nullable=False),
+    Index("workers_by_life", "fenced", "id"),
+    sqlite_autoincrement=True,
+)
+
+caps = Table(
+    "caps",
+    metadata,
+    _run(),
+    Column("cap", String(32), primary_key=True),
+    Column("limit", BigInteger),
+    Column("reserved", BigInteger, nullable=False),
+    Column("spent", BigInteger, nullable=False),
+)
+
+reservations = Table(
+    "reservations",
+    metadata,
+    _run(),
+    Column("key", String(128), primary_key=True),
+    Column("state", String(16), nullable=False),
+    Column("reserved", JSON, nullable=False),
+    Column("actual", JSON(none_as_null=True)),
+    Column("at", String(32), nullable=False),
+)

@@ -1,0 +1,101 @@
+"""Runs real workers on real runs of the synthetic student, and reads what they left."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from everloop.service import runs
+from everloop.service.installation import Installation, open_installation
+from everloop.service.request import StartRequest
+from everloop.settings import Settings
+
+ENDED = {"finished", "failed", "stopped", "paused"}
+BASE = {"diag_per_family": 16, "dev_n": 200, "admission_n": 40, "blind_n": 400, "collect_tasks": 60}
+
+
+def request(run: str = "t-1", **changes: Any) -> StartRequest:
+    limits = {"model_usd_cap": 1.0} | BASE | changes.pop("limits", {})
+    options = {"seed": 1} | changes.pop("options", {})
+    document = {"run": run, "brief": "Improve.", "domain": "synthetic", "rounds": 2}
+    return StartRequest.from_json(document | {"limits": limits, "options": options} | changes)
+
+
+def installation(home: Path, url: str = "", **settings: Any) -> Installation:
+    return open_installation(Settings(home=home, database_url=url, **settings))
+
+
+def environment(place: Installation, **more: str) -> dict[str, str]:
+    settings = place.settings
+    values = {f"EVERLOOP_{name.upper()}": str(getattr(settings, name)) for name in type(settings).model_fields}
+    return dict(os.environ) | values | more
+
+
+def worker(place: Installation, *argv: str, drain: bool = True, **env: str) -> subprocess.Popen[bytes]:
+    command = [sys.executable, *(argv or ("-m", "everloop.loop.worker")), *(["--drain"] if drain else [])]
+    with (place.home.root / "worker.log").open("ab") as log:
+        return subprocess.Popen(command, env=environment(place, **env), stdout=log, stderr=log)
+
+
+def state(place: Installation, run: str) -> str:
+    return str(runs.live(place, run, since=10**9)["state"])
+
+
+def finish(place: Installation, run: str, *, seconds: float = 60, **env: str) -> dict[str, Any]:
+    """Let one worker carry the run to where it stops, and return its document."""
+    process = worker(place, **env)
+    try:
+        process.wait(seconds)
+    finally:
+        process.kill()
+        process.wait()
+    document = runs.document(place, run, rounds=1000)
+    assert document["state"] in ENDED, log_of(place)
+    return document
+
+
+def carry(place: Installation, asked: StartRequest, *, seconds: float = 60, **env: str) -> dict[str, Any]:
+    runs.start(place, asked)
+    return finish(place, asked.run, seconds=seconds, **env)
+
+
+def wait_for(place: Installation, run: str, wanted: set[str], seconds: float = 60) -> str:
+    deadline = time.monotonic() + seconds
+    while (now := state(place, run)) not in wanted:
+        assert time.monotonic() < deadline, f"{run} is still {now}: {log_of(place)}"
+        time.sleep(0.1)
+    return now
+
+
+def log_of(place: Installation) -> str:
+    path = place.home.root / "worker.log"
+    return path.read_text()[-4000:] if path.exists() else "no worker log"
+
+
+def events(place: Installation, run: str) -> list[dict[str, Any]]:
+    """Every event of a run, page by page."""
+    found: list[dict[str, Any]] = []
+    while page := runs.live(place, run, since=len(found))["events"]:
+        found += page
+    return found
+
+
+def decisions(document: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+    """Everything a run decided, and on what figures; no times, no paths."""
+    made: list[tuple[Any, ...]] = []
+    for one in document["rounds"]:
+        made.append((one["round"], one["decision"], one["version"]))
+        for candidate in one["candidates"]:
+            certification = candidate["certification"] or {}
+            artifact = candidate["artifact"] or {}
+            figures = (candidate["screen"], certification, artifact.get("sha256"), candidate["reasons"])
+            made.append((candidate["candidate"], candidate["decision"], *figures))
+    for gate in document["gates"]:
+        made.append(tuple((key, value) for key, value in gate.items() if key != "at"))
+    made.append((document["best_version"], document["state"], document["spend"]))
+    return made
