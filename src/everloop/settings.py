@@ -26,6 +26,8 @@ class Settings(BaseSettings):
     """Wall seconds one sampling request to a student may take before it counts as failed."""
     worker_lease_seconds: float = Field(default=5.0, gt=0.5, allow_inf_nan=False)
     """Silence after which a worker's peers fence it off and take over its runs."""
+    synthetic_seconds: float = Field(default=0.0, ge=0, allow_inf_nan=False)
+    """Least wall seconds that a training job of the synthetic student takes; for tests of durability."""
     max_active_runs: int = Field(default=16, ge=1)
     """Runs that may be starting or running at once; a start beyond it is a conflict."""
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from math import ceil, isfinite
-from typing import Self
+from typing import Self, TypeVar
 
 MICRO = 1_000_000
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -47,3 +50,8 @@ def iso(moment: datetime | None) -> str | None:
         return None
     aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
     return aware.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def built(make: Callable[..., T], document: Mapping[str, object], **replaced: object) -> T:
+    """A dataclass from the JSON it was stored as, nested fields given as `replaced`. TypeError on a field too many."""
+    return make(**{**document, **replaced})

@@ -74,7 +74,7 @@ def test_two_workers_at_the_same_instant_start_it_once(tmp_path: Path) -> None:
 
 
 def test_two_keepers_at_the_same_instant_start_it_once(tmp_path: Path) -> None:
-    """What a worker that died right after starting a keeper leaves to the next one; the launch lock is passed by."""
+    """What a worker that died right after starting a keeper leaves to the next one."""
     for number in range(25):
         paths = JobPaths(tmp_path / f"job{number}")
         paths.root.mkdir()

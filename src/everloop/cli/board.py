@@ -125,11 +125,9 @@ def gates(document: Json) -> RenderableType | None:
     if not found:
         return None
     table = _table("Gates: what was measured on items that nobody had seen")
-    for title in ("gate", "candidate", "against", "change", "n", "log e (needed)", "passed"):
-        table.add_column(title, justify="left" if title in {"gate", "passed"} else "right")
+    for title in ("gate", "candidate", "against", "change", "n", "log e", "passed"):
+        table.add_column(title, justify="left" if title in {"gate", "passed"} else "right", no_wrap=True)
     for one in found:
-        evidence = part(one, "evidence")
-        needed = f"{figure(number(evidence, 'log_e'), '.1f')} ({figure(number(evidence, 'threshold'), '.1f')})"
         passed = word(one.get("passed"))
         table.add_row(
             word(one.get("gate")),
@@ -137,12 +135,20 @@ def gates(document: Json) -> RenderableType | None:
             f"{word(one.get('baseline'))}\n{figure(number(one, 'baseline_mean'))}",
             f"{figure(number(one, 'change'), '+.3f')}\n{_bounds(one)}",
             word(one.get("n")),
-            needed,
+            _evidence(part(one, "evidence")),
             _coloured("shown" if one.get("passed") else "not_shown", passed),
         )
         if number(one, "control_mean") is not None:
             change = figure(number(one, "change_from_control"), "+.3f")
-            table.add_row("", "", f"control\n{figure(number(one, 'control_mean'))}", change, word(one.get("n")), _control(one), _verdict(one))
+            table.add_row(
+                "",
+                "",
+                f"control\n{figure(number(one, 'control_mean'))}",
+                change,
+                word(one.get("n")),
+                _evidence(part(one, "control_evidence")),
+                _verdict(one),
+            )
     return table
 
 
@@ -160,20 +166,28 @@ def rounds(document: Json) -> RenderableType | None:
     for one in sorted(found, key=lambda entry: number(entry, "round") or 0):
         decision = word(one.get("decision"))
         table.add_row(
-            word(one.get("round")), _coloured(decision), word(one.get("version")), word(one.get("plan")), word(one.get("summary"))
+            word(one.get("round")),
+            _coloured(decision),
+            word(one.get("version")),
+            word(one.get("plan")),
+            word(one.get("summary")),
         )
     return table
 
 
 def _table(title: str, *, show_header: bool = True) -> Table:
     return Table(
-        title=f"\n{title}", title_justify="left", title_style="bold", show_header=show_header, header_style="dim", box=box.SIMPLE_HEAD
+        title=f"\n{title}",
+        title_justify="left",
+        title_style="bold",
+        show_header=show_header,
+        header_style="dim",
+        box=box.SIMPLE_HEAD,
     )
 
 
-def _control(one: Json) -> str:
-    evidence = part(one, "control_evidence")
-    return f"{figure(number(evidence, 'log_e'), '.1f')} ({figure(number(evidence, 'threshold'), '.1f')})"
+def _evidence(evidence: Json) -> str:
+    return f"{figure(number(evidence, 'log_e'), '.1f')}\nneeds {figure(number(evidence, 'threshold'), '.1f')}"
 
 
 def _verdict(one: Json) -> Text:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
+from itertools import pairwise
 from math import ceil, floor
 
 from everloop.cli.fields import figure, interval, main_score, number, part, parts, word
@@ -14,13 +15,15 @@ WIDTH, HEIGHT = 820, 420
 LEFT, RIGHT, TOP, BOTTOM = 64, 28, 84, 76
 ROOM = 64
 """Pixels a label needs; with less room for each version only some are labelled."""
+APART = 96
+"""Pixels at the right that belong to the control arm."""
 
 _STYLE = """
 .page{fill:#fff} .ink{fill:#1f2328} .quiet{fill:#59636e} .grid{stroke:#d8dee4} .axis{stroke:#8c959f}
 .line{stroke:#0969da} .bar{stroke:#0969da} .dot{fill:#0969da;stroke:#0969da} .hollow{fill:#fff;stroke:#0969da}
 .other{stroke:#9a6700;fill:#9a6700} .ref{stroke:#9a6700}
-text{font:13px system-ui,-apple-system,"Segoe UI",Roboto,"DejaVu Sans",sans-serif} .title{font-size:17px;font-weight:600}
-.small{font-size:11px}
+text{font:13px system-ui,-apple-system,"Segoe UI",Roboto,"DejaVu Sans",sans-serif}
+.title{font-size:17px;font-weight:600} .small{font-size:11px}
 @media (prefers-color-scheme:dark){
 .page{fill:#0d1117} .ink{fill:#e6edf3} .quiet{fill:#9198a1} .grid{stroke:#2a313c} .axis{stroke:#6e7681}
 .line{stroke:#4493f8} .bar{stroke:#4493f8} .dot{fill:#4493f8;stroke:#4493f8} .hollow{fill:#0d1117;stroke:#4493f8}
@@ -64,7 +67,14 @@ def _bar(name: str, scored: Json) -> Bar:
     score = main_score(scored) or {}
     n, set_name = number(score, "n"), score.get("set")
     low, high = number(score, "low"), number(score, "high")
-    return Bar(name, number(score, "mean"), low, high, None if n is None else int(n), None if set_name is None else word(set_name))
+    return Bar(
+        name,
+        number(score, "mean"),
+        low,
+        high,
+        None if n is None else int(n),
+        None if set_name is None else word(set_name),
+    )
 
 
 def chart(document: Json) -> str:
@@ -114,13 +124,15 @@ class _Scale:
         self.step = next(step for step in (0.01, 0.02, 0.05, 0.1, 0.2) if (high - low) / step <= 6 or step == 0.2)
         self.bottom = floor(low / self.step - 0.25) * self.step
         self.top = ceil(high / self.step + 0.25) * self.step
-        if 0 <= low and high <= 1:
+        if low >= 0 and high <= 1:
             self.bottom, self.top = max(0.0, self.bottom), min(1.0, self.top)
-        self.gap = (WIDTH - LEFT - RIGHT) / max(1, len(drawn))
+        self.versions = sum(1 for bar in drawn if bar.name != "control")
+        room = WIDTH - LEFT - RIGHT - (APART if self.versions < len(drawn) else 0)
+        self.gap = room / max(1, self.versions)
 
     def x(self, place: int) -> float:
-        """Centre of a column."""
-        return LEFT + (place + 0.5) * self.gap
+        """Centre of a column; the control arm stands apart, at the right."""
+        return LEFT + (place + 0.5) * self.gap if place < self.versions else WIDTH - RIGHT - APART / 2
 
     def y(self, score: float) -> float:
         """Height of a score."""
@@ -156,9 +168,10 @@ def _reference(drawn: Sequence[Bar], scale: _Scale) -> list[str]:
 def _line(drawn: Sequence[Bar], scale: _Scale) -> list[str]:
     """Neighbouring versions joined; a version that was not measured breaks the line."""
     joined = []
-    for place, (one, other) in enumerate(zip(drawn, drawn[1:], strict=False)):
+    for place, (one, other) in enumerate(pairwise(drawn)):
         if one.mean is not None and other.mean is not None and other.name != "control":
-            ends = f'x1="{scale.x(place):.1f}" y1="{scale.y(one.mean):.1f}" x2="{scale.x(place + 1):.1f}" y2="{scale.y(other.mean):.1f}"'
+            ends = f'x1="{scale.x(place):.1f}" y1="{scale.y(one.mean):.1f}" '
+            ends += f'x2="{scale.x(place + 1):.1f}" y2="{scale.y(other.mean):.1f}"'
             joined.append(f'<line class="line" {ends} stroke-width="1.5" stroke-opacity=".5"/>')
     return joined
 
@@ -166,8 +179,7 @@ def _line(drawn: Sequence[Bar], scale: _Scale) -> list[str]:
 def _mark(drawn: Sequence[Bar], place: int, scale: _Scale) -> list[str]:
     bar, x = drawn[place], scale.x(place)
     every = ceil(ROOM / scale.gap)
-    versions = len(drawn) - (drawn[-1].name == "control")
-    last = versions - 1
+    last = scale.versions - 1
     labelled = bar.name == "control" or place == last or (place % every == 0 and last - place >= every)
     base = HEIGHT - BOTTOM
     marks = [f"<g><title>{escape(bar.told)}</title>"]
@@ -204,13 +216,19 @@ def _dot(bar: Bar, x: float, y: float, size: float) -> str:
 
 def _legend(drawn: Sequence[Bar]) -> list[str]:
     """What the marks mean; only those that are in the chart."""
-    shown = {("control" if bar.name == "control" else "blind" if bar.set == "blind" else "other") for bar in drawn if bar.mean is not None}
+    shown = {
+        ("control" if bar.name == "control" else "blind" if bar.set == "blind" else "other")
+        for bar in drawn
+        if bar.mean is not None
+    }
     texts = {"blind": "blind items", "other": "certify or dev items", "control": "control arm"}
     marks, x = [], float(WIDTH - RIGHT)
     for kind in ("control", "other", "blind"):
         if kind in shown:
             x -= 7.0 * len(texts[kind]) + 26
-            bar = Bar("control" if kind == "control" else "v", 0.0, None, None, None, "blind" if kind == "blind" else "dev")
+            bar = Bar(
+                "control" if kind == "control" else "v", 0.0, None, None, None, "blind" if kind == "blind" else "dev"
+            )
             marks.append(_dot(bar, x, 69, 4.5))
             marks.append(f'<text class="quiet small" x="{x + 10:.1f}" y="73">{texts[kind]}</text>')
     return marks

@@ -48,12 +48,12 @@ class Family:
     @property
     def plain(self) -> int:
         """Number of operand pairs that neither carry nor borrow."""
-        return len(self.leading) * len(self.columns) ** (self.digits - 1)
+        return len(self.leading) * int(len(self.columns) ** (self.digits - 1))
 
     @property
     def all(self) -> int:
         """Number of operand pairs: any two for a sum, a >= b for a difference."""
-        numbers = 9 * 10 ** (self.digits - 1)
+        numbers = 9 * int(10 ** (self.digits - 1))
         return numbers * numbers if self.sign == "+" else numbers * (numbers + 1) // 2
 
     @property
@@ -73,6 +73,7 @@ class _Builder:
     def __init__(self, family: Family) -> None:
         self._family, self._columns, self._leading = family, family.columns, family.leading
         self._numbers, self._low = 9 * 10 ** (family.digits - 1), 10 ** (family.digits - 1)
+        self.size, self.plus = family.size, family.sign == "+"
 
     def operands(self, index: int) -> tuple[int, int] | None:
         if self._family.crossing:
@@ -87,7 +88,7 @@ class _Builder:
 
     def _crossing(self, index: int) -> tuple[int, int] | None:
         """Any pair of operands; None where no column carries or borrows."""
-        if self._family.sign == "+":
+        if self.plus:
             a, b = divmod(index, self._numbers)
             a, b = a + self._low, b + self._low
             return (a, b) if _carries(a, b) else None
@@ -104,6 +105,14 @@ def _carries(a: int, b: int) -> bool:
             return True
         a, b = a // 10, b // 10
     return False
+
+
+FAMILIES = {
+    f"{word}{digits}_{'' if crossing else 'no'}{what}": Family(sign, digits, crossing)
+    for word, sign, what in (("add", "+", "carry"), ("sub", "-", "borrow"))
+    for digits in (3, 4)
+    for crossing in (False, True)
+}
 
 
 class Arith:
@@ -130,14 +139,16 @@ class Arith:
 
     def item(self, family: str, index: int) -> Item | None:
         """The item at an index: digits are composed directly, so plain families have no holes."""
-        kind = _family(family)
-        if not 0 <= index < kind.size:
+        builder = self._builders.get(family)
+        if builder is None or not 0 <= index < builder.size:
             raise InvalidRequest(f"family {family} has no index {index}")
-        pair = self._builders[family].operands(index)
+        pair = builder.operands(index)
         if pair is None:
             return None
         a, b = pair
-        return Item(family, f"{a}{kind.sign}{b}=", str(a + b if kind.sign == "+" else a - b))
+        if builder.plus:
+            return Item(family, f"{a}+{b}=", str(a + b))
+        return Item(family, f"{a}-{b}=", str(a - b))
 
     def starter_rows(self, family: str) -> int:
         """1,500 rows of a plain family, 150 of a crossing one."""
@@ -180,7 +191,7 @@ def _first_difference(right: str, wrong: str) -> int:
 
 def _crosses_into(a: int, b: int, sign: str, place: int) -> bool:
     """Whether a carry or borrow comes into the column at a place (0: ones)."""
-    modulus = 10**place
+    modulus = int(10**place)
     return a % modulus + b % modulus >= modulus if sign == "+" else a % modulus < b % modulus
 
 

@@ -51,7 +51,7 @@ def settle(tx: Connection, run: str, reserved: Mapping[str, int], actual: Mappin
 def spent(tx: Connection, run: str) -> dict[str, int]:
     """What each cap's meter shows."""
     found = tx.execute(sa.select(caps.c.cap, caps.c.spent).where(caps.c.run == run))
-    return {cap: amount for cap, amount in found}
+    return dict(found.tuples().all())
 
 
 def exhausted(tx: Connection, run: str) -> str | None:
@@ -69,5 +69,6 @@ def _reached(tx: Connection, run: str, cap: str, amount: int) -> CapReached:
     def told(value: int) -> str:
         return f"{Money(value).usd:g} USD" if cap in MONEY else str(value)
 
-    held = f"{told(row['spent'])} spent, {told(row['reserved'])} reserved, {told(amount)} wanted of {told(row['limit'])}"
+    held = f"{told(row['spent'])} spent, {told(row['reserved'])} reserved"
+    held += f", {told(amount)} wanted of {told(row['limit'])}"
     return CapReached(f"{cap} is reached", why=held)

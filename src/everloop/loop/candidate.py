@@ -7,11 +7,11 @@ from typing import cast
 
 from sqlalchemy import Connection
 
+from everloop.domains.base import Item
 from everloop.events import Event, EventKind, Json
 from everloop.evidence.constraints import FailureRate, RuleCheck
 from everloop.evidence.gates.base import Ruling
 from everloop.evidence.sets import set_of
-from everloop.domains.base import Item
 from everloop.loop import certification, model, rows, screening
 from everloop.loop.context import Context, lines_of
 from everloop.loop.failure import Failure, Remedy
@@ -103,9 +103,7 @@ def _owner(prompt: str) -> str | None:
 
 def _audit(context: Context, number: int, artifact: Artifact, admitted: Json, evaluated: Json) -> Done:
     """Constraints that every candidate must hold, whatever its score."""
-    families = screening.added(
-        screening.tallies_of(admitted["families"]), screening.tallies_of(evaluated["families"])
-    )
+    families = screening.added(screening.tallies_of(admitted["families"]), screening.tallies_of(evaluated["families"]))
     results = {family: (tally.wins, tally.losses, tally.pairs) for family, tally in families.items()}
     case = _case(context, artifact.name, family_results=results, floor=_floor(context))
     panel = [one for one in context.auditors if one.stage is Stage.AUDIT and one.kind != "contamination"]
@@ -116,7 +114,7 @@ def _audit(context: Context, number: int, artifact: Artifact, admitted: Json, ev
 
 def _constraints(context: Context, evaluated: Json) -> list[Review]:
     asked, answered = cast(int, evaluated["asked"]), cast(int, evaluated["answered"])
-    share = cast(float, cast(Json, context.row.protocol)["rule_share"])
+    share = cast(float, context.row.protocol["rule_share"])
     violations = [
         RuleCheck(share).judge(cast(int, evaluated["formed"]), answered),
         FailureRate().judge(cast(int, evaluated["candidate_missing"]), cast(int, evaluated["baseline_missing"]), asked),
@@ -128,9 +126,7 @@ def _constraints(context: Context, evaluated: Json) -> list[Review]:
     ]
 
 
-def _decide(
-    context: Context, row: RunRow, number: int, artifact: Artifact, evaluated: Json, audited: Json
-) -> Done:
+def _decide(context: Context, row: RunRow, number: int, artifact: Artifact, evaluated: Json, audited: Json) -> Done:
     """Constraints first, then the gate's ruling; a candidate that passes both becomes the working head."""
     refused = list(cast(list[str], audited["refused"]))
     screen = cast(Json, evaluated["screen"])
@@ -191,7 +187,7 @@ def _case(
         stored = candidates.require(tx, context.run, name)
         tried = [tried_of(one) for one in candidates.tried_since(tx, context.run, lines.moved, REMEMBERED)]
     return Case(
-        proposal=proposal_of(cast(Json, stored.proposal)),
+        proposal=proposal_of(stored.proposal),
         tried=tried,
         head_plan=plan_of(lines.head.plan) if lines.head.plan else None,
         rows=rows,
@@ -202,12 +198,10 @@ def _case(
 
 
 def _floor(context: Context) -> float:
-    return cast(float, cast(Json, context.row.protocol)["floor"])
+    return cast(float, context.row.protocol["floor"])
 
 
-def _reviewed(
-    context: Context, number: int, name: str, phase: str, found: Sequence[Review], result: Json
-) -> Done:
+def _reviewed(context: Context, number: int, name: str, phase: str, found: Sequence[Review], result: Json) -> Done:
     """The end of a phase of reviews: one row and one event a review."""
 
     def write(tx: Connection) -> None:

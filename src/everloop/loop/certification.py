@@ -102,7 +102,7 @@ def _compare(context: Context, lines: Lines, number: int) -> Comparison:
         head += measure.incumbent(head_at, more.items).outcomes
         certified += Measure(context, f"{measure.key}.certified").incumbent(certified_at, more.items).outcomes
         draw = draw.then(more)
-    floor = FamilyFloor(cast(float, cast(Json, context.row.protocol)["floor"]))
+    floor = FamilyFloor(cast(float, context.row.protocol["floor"]))
     violations = [violation.reason for violation in floor.judge(by_family(draw.items, head, certified))]
     return Comparison(draw, head, certified, verdict, violations)
 
@@ -138,19 +138,25 @@ def _snapshot(context: Context, then: Lines, seen: Comparison, row: RunRow) -> N
     )
 
 
-def _record(
-    tx: Connection, context: Context, number: int, lines: Lines, seen: Comparison, version: str | None
-) -> None:
+def _record(tx: Connection, context: Context, number: int, lines: Lines, seen: Comparison, version: str | None) -> None:
     run, head, now = context.run, lines.head, iso(utcnow())
     candidates.update(tx, run, head.name, certification=_figures(lines, seen))
     alpha = context.gate.alpha
     outcome = "shown" if seen.shown else "not_shown"
-    claims.put(tx, run, "certified", head.name, lines.version, alpha=alpha, outcome=outcome)
-    gates.put(tx, run, f"certification-{head.name}", _gate_record(lines, seen, version, str(now)))
+    occasion = f"certification-{head.name}"
+    claims.put(tx, run, "certified", head.name, lines.version, occasion=occasion, alpha=alpha, outcome=outcome)
+    gates.put(tx, run, occasion, _gate_record(lines, seen, version, str(now)))
     if version is None:
         return
     versions.put(
-        tx, run, version, parent=lines.version, round=number, candidate=head.name, rows=head.rows, artifact=head.to_json()
+        tx,
+        run,
+        version,
+        parent=lines.version,
+        round=number,
+        candidate=head.name,
+        rows=head.rows,
+        artifact=head.to_json(),
     )
     _put_scores(tx, run, version, seen.draw.items, seen.head)
     _put_scores(tx, run, lines.version, seen.draw.items, seen.certified)

@@ -17,8 +17,8 @@ from everloop.evidence.gates.registry import gate_from_json
 from everloop.guard.limits import Goal, Limits, Stop
 from everloop.loop.journal import Journal, Observer, unobserved
 from everloop.loop.lines import Lines
-from everloop.operators.base import Auditor, Operator
 from everloop.operators.auditors import default_panel
+from everloop.operators.base import Auditor, Operator
 from everloop.operators.registry import operator
 from everloop.paths import Home, RunPaths
 from everloop.remote.launchers.base import Launcher
@@ -88,7 +88,7 @@ class Context:
     @cached_property
     def stop(self) -> Stop:
         """When to stop early."""
-        return Stop.from_json(self.row.stop or {})
+        return Stop.from_json(self.row.stop)
 
     @cached_property
     def options(self) -> Json:
@@ -128,8 +128,7 @@ class Context:
     @cached_property
     def gate(self) -> Gate:
         """The decision policy."""
-        protocol = cast(Json, self.row.protocol)
-        return gate_from_json(cast(Json, protocol["gate"]))
+        return gate_from_json(cast(Json, self.row.protocol["gate"]))
 
     def checkpoint(self, relative: str) -> Path:
         """Absolute path of a checkpoint named in `Lines`."""

@@ -45,7 +45,7 @@ def _weighted(gold: list[Row]) -> list[Row]:
     return rows.weighted(hard, HARD_SHARE) + rows.weighted(easy, 1 - HARD_SHARE)
 
 
-def next_block(context: Context, lines: Lines, number: int, plan: Plan) -> tuple[Control, Json]:
+def next_block(lines: Lines, number: int, plan: Plan) -> tuple[Control, Json]:
     """The arm with the block that matches a build of this round, and that block."""
     arm = cast(Control, lines.control)
     if arm.pending is not None and arm.pending["round"] == number:
@@ -68,7 +68,9 @@ def _training(context: Context, block: Json) -> jobs.Training:
     number = cast(int, block["round"])
     settings: TrainSettings = replace(context.trainer.defaults(base=False), steps=cast(int, block["steps"]))
     file, parent = f"rows/{ROWS}.jsonl", str(block["parent"])
-    return jobs.Training(str(block["name"]), number, "control", file, parent, context.seed(number, "train", 0), settings)
+    return jobs.Training(
+        str(block["name"]), number, "control", file, parent, context.seed(number, "train", 0), settings
+    )
 
 
 def settle(context: Context, number: int, pending: Json | None, key: str = "") -> None:

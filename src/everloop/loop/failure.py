@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from everloop.errors import CapReached, CheckpointCorrupt, EverloopError, EvaluationFailed, JobFailed
+from everloop.errors import CapReached, CheckpointCorrupt, EvaluationFailed, EverloopError, JobFailed
 
 
 class Remedy(StrEnum):

@@ -30,7 +30,9 @@ Outcomes = Mapping[str, Sequence[Outcome]]
 
 def final_gate(context: Context, number: int, key: str) -> Json:
     """Phase: the final gate after round `number`; a later one, after extend, draws new items and keeps this record."""
-    return context.journal.phase(number, "final", lambda row: _final(context, row, number), candidate=key, announce=True)
+    return context.journal.phase(
+        number, "final", lambda row: _final(context, row, number), candidate=key, announce=True
+    )
 
 
 def _final(context: Context, row: RunRow, number: int) -> Done:
@@ -89,7 +91,8 @@ def _record(lines: Lines, arm: Control, seen: Outcomes) -> Json:
 def _write(
     tx: Connection, run: str, lines: Lines, generation: int, record: Json, figures: Mapping[str, Mapping[str, Score]]
 ) -> None:
-    gates.put(tx, run, f"final-g{generation}", record)
+    occasion = f"final-g{generation}"
+    gates.put(tx, run, occasion, record)
     for subject, splits in figures.items():
         for split, score in splits.items():
             stored_scores.put(tx, run, subject, "blind", split, score)
@@ -102,7 +105,7 @@ def _write(
     ):
         if shown is not None:
             outcome = "shown" if shown else "not_shown"
-            claims.put(tx, run, claim, candidate, against, alpha=ALPHA, outcome=outcome)
+            claims.put(tx, run, claim, candidate, against, occasion=occasion, alpha=ALPHA, outcome=outcome)
 
 
 def _told(lines: Lines, record: Json) -> str:

@@ -6,7 +6,6 @@ import shutil
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
 
 from sqlalchemy import Connection
 
@@ -148,7 +147,8 @@ def _spec(context: Context, training: Training, attempt: int) -> JobSpec:
     parent = context.checkpoint(training.parent) if training.parent else None
     request = request_bytes(context.trainer.name, parent, training.seed, training.settings)
     rows = (context.paths.root / training.rows).read_bytes()
-    env = {str(k): str(v) for k, v in cast(Json, context.options.get("job_env") or {}).items()}
+    seconds = context.means.settings.synthetic_seconds
+    env = {"EVERLOOP_SYNTHETIC_SECONDS": str(seconds)} if seconds else {}
     labels = {
         "rsi_run": context.run,
         "rsi_round": str(training.round),

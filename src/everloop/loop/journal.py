@@ -32,7 +32,7 @@ class Observer(Protocol):
         """`edge` is ``begin``, ``worked`` (result not yet committed) or ``committed``."""
 
 
-def unobserved(phase: str, edge: str) -> None:  # noqa: ARG001 - the observer of production
+def unobserved(phase: str, edge: str) -> None:
     """Look away."""
 
 
@@ -91,7 +91,8 @@ class Journal:
         """Do a phase once and return its result.
 
         `spends`: its transaction must survive a power cut. `announce`: readers see the phase while it is at work, not
-        only when it is done (for phases that take long). Raises Failure when the work failed for a reason that belongs to the run.
+        only when it is done (for phases that take long). Raises Failure when the work failed for a reason that belongs
+        to the run.
         """
         name = f"{phase}:{candidate}" if candidate else phase
         key = _Key(number, phase, candidate, spends, announce)

@@ -57,7 +57,7 @@ class Lease:
             try:
                 with self._database.write() as tx:
                     alive = workers.heartbeat(tx, self.epoch)
-            except Exception:  # noqa: BLE001 - whatever the database says, the next beat tries again
+            except Exception:
                 log.warning("heartbeat of worker %s failed", self.epoch, exc_info=True)
                 continue
             if not alive:

@@ -7,6 +7,7 @@ from typing import cast
 
 from everloop.events import Json, JsonValue
 from everloop.evidence.gates.base import GateState
+from everloop.values import built
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,13 +102,17 @@ class Lines:
     @classmethod
     def from_json(cls, document: Json) -> Lines:
         """The inverse of `to_json`."""
-        fields = dict(document)
-        for name in ("head", "certified", "base"):
-            fields[name] = _artifact(cast(Json, fields[name]))
-        fields["gate"] = GateState(**cast(Json, fields["gate"]))
-        fields["dev"] = DevSet(**cast(Json, fields["dev"])) if fields["dev"] else None
-        fields["control"] = Control(**cast(Json, fields["control"])) if fields["control"] else None
-        return cls(**fields)
+        dev, control = cast(Json | None, document["dev"]), cast(Json | None, document["control"])
+        return built(
+            cls,
+            document,
+            head=_artifact(document["head"]),
+            certified=_artifact(document["certified"]),
+            base=_artifact(document["base"]),
+            gate=built(GateState, cast(Json, document["gate"])),
+            dev=built(DevSet, dev) if dev else None,
+            control=built(Control, control) if control else None,
+        )
 
     def move(self, head: Artifact, gate: GateState, number: int) -> Lines:
         """The working line moves to `head`; the dev set must be drawn anew, or its luck would stay."""
@@ -122,7 +127,6 @@ class Lines:
         return replace(self, head=self.certified, gate=gate, moved=number, dev=None)
 
 
-def _artifact(document: Json) -> Artifact:
-    fields = dict(document)
-    fields["rows_files"] = tuple(cast(list[JsonValue], fields["rows_files"]))
-    return Artifact(**fields)
+def _artifact(document: JsonValue) -> Artifact:
+    fields = cast(Json, document)
+    return built(Artifact, fields, rows_files=tuple(cast(list[str], fields["rows_files"])))

@@ -11,11 +11,12 @@ from everloop.events import Event, EventKind, Json
 from everloop.loop import control, itemsets, jobs, rows
 from everloop.loop.context import Context, lines_of
 from everloop.loop.journal import Done
-from everloop.loop.lines import Artifact, Control, Lines
+from everloop.loop.lines import Artifact, Lines
 from everloop.loop.measure import Measure
 from everloop.operators.base import Plan
 from everloop.store.runs import RunRow
 from everloop.students.base import Row
+
 
 def base(context: Context) -> Artifact:
     """Build v0: the base, trained on the domain's starter rows."""
@@ -43,7 +44,11 @@ def _starter(context: Context) -> Done:
 def collect(context: Context, number: int, candidate: str, plan: Plan) -> Json:
     """Phase: sample the head on fresh tasks, keep what the judge verifies, add replay; returns ``{"file", ...}``."""
     return context.journal.phase(
-        number, "collect", lambda row: _collect(context, row, number, candidate, plan), candidate=candidate, announce=True
+        number,
+        "collect",
+        lambda row: _collect(context, row, number, candidate, plan),
+        candidate=candidate,
+        announce=True,
     )
 
 
@@ -62,10 +67,12 @@ def _collect(context: Context, row: RunRow, number: int, candidate: str, plan: P
     mixed = _mix(plan, fresh, replay)
     file = rows.write(context, candidate, mixed)
     kept = rows.write(context, f"{candidate}-new", fresh)
-    text = f"{len(fresh)} of {tasks} tasks verified in {', '.join(plan.families)}; {len(mixed) - len(fresh)} rows replayed"
+    text = (
+        f"{len(fresh)} of {tasks} tasks verified in {', '.join(plan.families)}; {len(mixed) - len(fresh)} rows replayed"
+    )
     result: Json = {"file": file, "new_file": kept, "rows": len(mixed), "new": len(fresh), "tasks": tasks}
     result |= {"parent": lines.head.checkpoint, "rows_files": list(lines.head.rows_files)}
-    arm, block = control.next_block(context, lines, number, plan)
+    arm, block = control.next_block(lines, number, plan)
     result["control"] = block
     event = Event(EventKind.TOOL_RESULT, text, number, "collect", "student", "sample", {"candidate": candidate})
     return Done(result, [event], lambda tx: draw.keep(tx, context.run) if draw else None, replace(lines, control=arm))

@@ -9,6 +9,7 @@ from everloop.events import Json
 from everloop.operators.base import Intervention, Plan, Proposal, Rationale, Tried
 from everloop.store.candidates import CandidateRow
 from everloop.students.base import TrainSettings
+from everloop.values import built
 
 
 def proposal_json(proposal: Proposal) -> Json:
@@ -23,10 +24,8 @@ def proposal_json(proposal: Proposal) -> Json:
 
 def plan_of(document: Json) -> Plan:
     """The inverse of `Plan.to_json`."""
-    fields = dict(document)
-    fields["families"] = tuple(cast(list[str], fields["families"]))
-    fields["settings"] = TrainSettings(**cast(Json, fields["settings"]))
-    return Plan(**fields)
+    families = tuple(cast(list[str], document["families"]))
+    return built(Plan, document, families=families, settings=built(TrainSettings, cast(Json, document["settings"])))
 
 
 def proposal_of(document: Json) -> Proposal:
@@ -34,12 +33,12 @@ def proposal_of(document: Json) -> Proposal:
     return Proposal(
         plan_of(cast(Json, document["plan"])),
         str(document["diff"]),
-        Rationale(**cast(Json, document["rationale"])),
-        tuple(Intervention(**one) for one in cast(list[Json], document["interventions"])),
+        built(Rationale, cast(Json, document["rationale"])),
+        tuple(built(Intervention, one) for one in cast(list[Json], document["interventions"])),
     )
 
 
 def tried_of(row: CandidateRow) -> Tried:
     """A stored candidate as its operator remembers it."""
-    plan = plan_of(cast(Json, cast(Json, row.proposal)["plan"]))
+    plan = plan_of(cast(Json, row.proposal["plan"]))
     return Tried(plan, str(row.decision), row.reasons[0] if row.reasons else "")

@@ -7,7 +7,7 @@ from typing import cast
 from sqlalchemy import Connection
 
 from everloop.domains.base import Item
-from everloop.events import Event, EventKind, Json
+from everloop.events import Event, EventKind, Json, JsonValue
 from everloop.experience.base import Experience
 from everloop.experience.collector import collect as gather
 from everloop.ledger import reservations
@@ -15,9 +15,10 @@ from everloop.loop import candidate, control, itemsets
 from everloop.loop.context import Context, lines_of
 from everloop.loop.journal import Done
 from everloop.loop.measure import Answers, Measure
-from everloop.operators.base import Briefing, FamilyResult, Proposal, Tried
 from everloop.loop.proposals import proposal_json, tried_of
+from everloop.operators.base import Briefing, FamilyResult, Proposal, Tried
 from everloop.store import candidates, directives, experiences, phases, rounds, steers
+from everloop.store.experiences import ExperienceRow
 from everloop.store.runs import RunRow
 
 FAILURES = 8
@@ -34,7 +35,7 @@ def carry(context: Context, number: int) -> str:
     proposed = context.journal.phase(number, "propose", lambda row: _propose(context, row, number, opened), spends=True)
     names = cast(list[str], proposed["candidates"])
     outcomes = [candidate.carry(context, number, name) for name in names]
-    closed = context.journal.phase(number, "summarise", lambda row: _summarise(context, row, number, outcomes))
+    closed = context.journal.phase(number, "summarise", lambda _: _summarise(context, number, outcomes))
     return str(closed["decision"])
 
 
@@ -42,24 +43,19 @@ def _open(context: Context, row: RunRow, number: int) -> Done:
     """The turn boundary: steers that are waiting are delivered with the opening of the round."""
     lines = lines_of(row)
     pending = lines.control.pending if lines.control else None
-    delivered: list[str] = []
-
-    def write(tx: Connection) -> None:
-        rounds.begin(tx, context.run, number)
-
     with context.means.database.read() as tx:
-        waiting = [steer for steer in steers.listing(tx, context.run) if steer.status == "queued"]
+        waiting = steers.queued(tx, context.run)
     told = [Event(EventKind.ROUND, f"round {number} of {row.rounds_target} begins", number, "open", "loop")]
     for steer in waiting:
-        delivered.append(steer.text)
         data: Json = {"steer": steer.id, "status": "delivered"}
         told.append(Event(EventKind.STEER, f"steer delivered: {steer.text}", number, "open", "operator", data=data))
 
-    def deliver(tx: Connection) -> None:
-        write(tx)
+    def write(tx: Connection) -> None:
+        rounds.begin(tx, context.run, number)
         steers.mark_delivered(tx, context.run, [steer.id for steer in waiting], number)
 
-    return Done({"steers": list(delivered), "pending": pending}, told, deliver, columns={"round": number})
+    texts: list[JsonValue] = [steer.text for steer in waiting]
+    return Done({"steers": texts, "pending": pending}, told, write, columns={"round": number})
 
 
 def _diagnose(context: Context, row: RunRow, number: int) -> Done:
@@ -72,12 +68,17 @@ def _diagnose(context: Context, row: RunRow, number: int) -> Done:
 
     def write(tx: Connection) -> None:
         draw.keep(tx, context.run)
-        experiences.put(tx, context.run, number, found, born=lines.head.name)
+        experiences.put(tx, context.run, [_row(number, lines.head.name, one) for one in found])
 
     text = "diagnosis: " + ", ".join(f"{family} {right}/{n}" for family, (right, n) in results.items())
     result: Json = {"families": {family: [right, n] for family, (right, n) in results.items()}}
     event = Event(EventKind.TOOL_RESULT, text, number, "diagnose", "operator", "diagnose", result)
     return Done(result, [event], write)
+
+
+def _row(number: int, born: str, one: Experience) -> ExperienceRow:
+    five = (one.goal, one.observed, one.action, one.feedback, one.improvement)
+    return ExperienceRow(one.family, *five, one.content_hash, number, born)
 
 
 def _results(families: tuple[str, ...], items: tuple[Item, ...], answers: Answers) -> dict[str, tuple[int, int]]:
@@ -97,7 +98,9 @@ def _propose(context: Context, row: RunRow, number: int, opened: Json) -> Done:
     def write(tx: Connection) -> None:
         for name, proposal in zip(names, proposals, strict=True):
             document = proposal_json(proposal)
-            candidates.put(tx, context.run, name, round=number, proposal=document, fingerprint=proposal.plan.fingerprint())
+            candidates.put(
+                tx, context.run, name, round=number, proposal=document, fingerprint=proposal.plan.fingerprint()
+            )
 
     told = [_proposed(number, name, proposal) for name, proposal in zip(names, proposals, strict=True)]
     if not told:
@@ -115,7 +118,7 @@ def _briefing(context: Context, row: RunRow, number: int, delivered: list[str]) 
     with context.means.database.read() as tx:
         diagnosed = phases.get(tx, context.run, number, "diagnose", "") or {}
         tried = _tried(tx, context, lines.moved)
-        failures = _failures(tx, context)
+        failures = _failures(tx, context, number)
         standing = [directive.text for directive in directives.listing(tx, context.run)]
     families = {
         family: FamilyResult(right, n)
@@ -142,9 +145,9 @@ def _tried(tx: Connection, context: Context, moved: int) -> list[Tried]:
     return [tried_of(one) for one in found]
 
 
-def _failures(tx: Connection, context: Context) -> list[Experience]:
-    found = experiences.recent(tx, context.run, None, FAILURES * len(context.domain.families()))
-    return [one.experience for one in found]
+def _failures(tx: Connection, context: Context, number: int) -> list[Experience]:
+    found = experiences.recent(tx, context.run, number, FAILURES * len(context.domain.families()))
+    return [Experience(one.family, one.goal, one.observed, one.action, one.feedback, one.improvement) for one in found]
 
 
 class _Purse:
@@ -170,7 +173,7 @@ class _Purse:
 _RANK = {"certified": 4, "kept": 3, "reverted": 2, "error": 1, "rejected": 0}
 
 
-def _summarise(context: Context, row: RunRow, number: int, outcomes: list[Json]) -> Done:
+def _summarise(context: Context, number: int, outcomes: list[Json]) -> Done:
     best = max(outcomes, key=lambda one: _RANK[str(one["decision"])], default=None)
     decision = str(best["decision"]) if best else "rejected"
     summary = str(best["summary"]) if best else "the operator proposed nothing"
@@ -178,7 +181,7 @@ def _summarise(context: Context, row: RunRow, number: int, outcomes: list[Json])
     with context.means.database.read() as tx:
         spend = reservations.spend(tx, context.run).to_json()
         first = candidates.of_round(tx, context.run, number)
-    proposal = cast(Json, first[0].proposal) if first else {}
+    proposal = first[0].proposal if first else {}
 
     def write(tx: Connection) -> None:
         rounds.finish(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import cast
 
 from everloop.events import Event, EventKind, Json
@@ -12,7 +13,7 @@ from everloop.loop.failure import Failure, Remedy
 from everloop.loop.journal import Done
 from everloop.store import rounds, runs, scores, steers
 from everloop.store.runs import RunRow
-from everloop.values import utcnow
+from everloop.values import iso, utcnow
 
 
 class Loop:
@@ -72,9 +73,7 @@ def _first(context: Context, generation: int) -> int:
         done = row.round if newest is None or newest.decision is not None else row.round - 1
         text = f"run {row.run} goes on at round {done + 1}"
         told = [Event(EventKind.ROUND, text, done, "begin", "loop")] if generation > 1 else []
-        return Done(
-            {"round": done + 1}, told, columns={"state": "running", "error": None, "ended_at": None}
-        )
+        return Done({"round": done + 1}, told, columns={"state": "running", "error": None, "ended_at": None})
 
     return cast(int, context.journal.phase(0, "generation", work, candidate=f"g{generation}")["round"])
 
@@ -82,7 +81,9 @@ def _first(context: Context, generation: int) -> int:
 def _turn(context: Context, number: int, generation: int) -> str:
     """The boundary before a round: ``go``, or why the run ends here."""
     key = f"g{generation}"
-    return str(context.journal.phase(number, "turn", lambda row: Done(_decide(context, row, number)), candidate=key)["go"])
+    return str(
+        context.journal.phase(number, "turn", lambda row: Done(_decide(context, row, number)), candidate=key)["go"]
+    )
 
 
 def _decide(context: Context, row: RunRow, number: int) -> Json:
@@ -96,10 +97,15 @@ def _decide(context: Context, row: RunRow, number: int) -> Json:
     stop, done = context.stop, number - 1
     if stop.patience is not None and done - lines.certified_round >= stop.patience:
         return {"go": f"finished: no version certified in {stop.patience} rounds"}
-    if stop.wall_seconds is not None and row.started_at is not None:
-        if (utcnow() - row.started_at).total_seconds() >= stop.wall_seconds:
-            return {"go": f"finished: {stop.wall_seconds} s have passed"}
+    if stop.wall_seconds is not None and _age(row) >= stop.wall_seconds:
+        return {"go": f"finished: {stop.wall_seconds:g} s have passed"}
     return {"go": "go"}
+
+
+def _age(row: RunRow) -> float:
+    """Wall seconds since the run's first phase."""
+    begun = datetime.fromisoformat(row.started_at) if row.started_at else utcnow()
+    return (utcnow() - begun).total_seconds()
 
 
 def _goal_reached(context: Context, row: RunRow) -> bool:
@@ -142,7 +148,7 @@ def _pending(row: RunRow) -> Done:
 def _close(row: RunRow, number: int, reason: str) -> Done:
     state = reason.split(":", 1)[0]
     event = Event(EventKind.ROUND, f"run {row.run} {reason}", number, "end", "loop", data={"state": state})
-    columns = {"state": state, "stop_requested": False, "ended_at": utcnow()}
+    columns = {"state": state, "stop_requested": False, "ended_at": iso(utcnow())}
     return Done({"state": state}, [event], lambda tx: steers.drop(tx, row.run), columns=columns)
 
 
@@ -155,7 +161,7 @@ def _leave(context: Context, failure: Failure, state: str) -> None:
         event = Event(EventKind.ERROR, text, row.round, state, "loop", data={"code": failure.code, "state": state})
         columns: dict[str, object] = {"state": state, "error": failure.to_json()}
         if state == "failed":
-            columns["ended_at"] = utcnow()
+            columns["ended_at"] = iso(utcnow())
         drop = state == "failed"
         return Done({"state": state}, [event], lambda tx: steers.drop(tx, row.run) if drop else None, columns=columns)
 

@@ -90,7 +90,11 @@ def _admissible(tally: Tally) -> tuple[bool, str]:
 def evaluate(context: Context, number: int, artifact: Artifact) -> Json:
     """Phase: the gate's screen on the dev set; returns the ruling with its figures and the counts per family."""
     return context.journal.phase(
-        number, "evaluate", lambda row: _evaluate(context, row, number, artifact), candidate=artifact.name, announce=True
+        number,
+        "evaluate",
+        lambda row: _evaluate(context, row, number, artifact),
+        candidate=artifact.name,
+        announce=True,
     )
 
 
@@ -115,7 +119,9 @@ def _evaluate(context: Context, row: RunRow, number: int, artifact: Artifact) ->
     result: Json = {"ruling": str(verdict.ruling), "screen": screen, "families": tallies_json(families)}
     result |= {"formed": formed, "answered": len(outcomes) - outcomes.count(None), "asked": len(outcomes)}
     result |= {"candidate_missing": tally.candidate_missing, "baseline_missing": tally.baseline_missing}
-    event = Event(EventKind.TOOL_RESULT, _told(artifact, tally, verdict), number, "evaluate", "loop", "gate", dict(result))
+    event = Event(
+        EventKind.TOOL_RESULT, _told(artifact, tally, verdict), number, "evaluate", "loop", "gate", dict(result)
+    )
     used = replace(lines, dev=replace(dev, uses=dev.uses + 1), gate=context.gate.screened(lines.gate, verdict))
     return Done(result, [event], lambda tx: stored_sets.use(tx, context.run, "dev", dev.generation), used)
 

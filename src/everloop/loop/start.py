@@ -14,7 +14,7 @@ from everloop.loop.journal import Done
 from everloop.loop.lines import Artifact, Lines
 from everloop.store import versions
 from everloop.store.runs import RunRow
-from everloop.values import utcnow
+from everloop.values import iso, utcnow
 
 NULL_ANSWERS = ("", "{}", "I can't help with that.", "0")
 """Answers that need no ability; a judge that lets one of the first three pass, or the last on most items, is broken."""
@@ -32,7 +32,7 @@ def begin(context: Context) -> None:
 
 def _begin(context: Context, row: RunRow) -> Done:
     text = f"run {row.run} starts: {row.rounds_target} rounds of {row.domain} with {context.operator.name}"
-    columns = {"state": "running", "started_at": utcnow()}
+    columns = {"state": "running", "started_at": iso(utcnow())}
     return Done({}, [Event(EventKind.ROUND, text, 0, "begin", "loop")], columns=columns)
 
 

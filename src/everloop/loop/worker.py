@@ -59,7 +59,7 @@ class Worker:
                     break
             except StaleWorker:
                 raise
-            except Exception:  # noqa: BLE001 - a database that is away comes back; the next tick tries again
+            except Exception:
                 log.warning("worker %s: a look for work failed", self._lease.epoch, exc_info=True)
                 time.sleep(1)
             ticks += 1

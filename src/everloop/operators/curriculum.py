@@ -25,7 +25,7 @@ class Alternative:
     step: str
     """The idea in words."""
     replay_share: float = 0.3
-    """Share of each batch that is replay."""
+    """Share of each batch that is replay; `FEW_FAMILIES` is added where it applies."""
     steps: float = 1.0
     """Factor on the default steps."""
     learning_rate: float = 1.0
@@ -44,6 +44,9 @@ ALTERNATIVES = (
     Alternative("Half the steps, which leaves less time to forget.", steps=0.5),
 )
 """In the order in which they are tried, all on the same families before a smaller set of families is taken."""
+
+FEW_FAMILIES = 0.2
+"""Added to the replay share of a plan that trains fewer than half of the families: more of them can fall."""
 
 
 class Curriculum:
@@ -111,5 +114,8 @@ def _plan(briefing: Briefing, owner: Instructions, alternative: Alternative, fam
         learning_rate=owner.learning_rate or defaults.learning_rate * alternative.learning_rate,
     )
     rows = owner.rows or briefing.max_rows_per_family
-    replay = alternative.replay_share if owner.replay is None else owner.replay
+    replay = owner.replay
+    if replay is None:
+        few = 2 * len(families) < len(briefing.families)
+        replay = round(alternative.replay_share + (FEW_FAMILIES if few else 0.0), 2)
     return Plan(families, min(rows, briefing.max_rows_per_family), replay, settings)

@@ -11,9 +11,20 @@ from everloop.evidence.gates.registry import gate_from_json
 from everloop.evidence.planning import minimum_detectable_effect
 from everloop.ledger import reservations
 from everloop.service.steps import steps
-from everloop.store import candidates, claims, directives, events, gates, itemsets, jobs, reviews, rounds, runs
+from everloop.store import (
+    candidates,
+    claims,
+    directives,
+    events,
+    gates,
+    itemsets,
+    jobs,
+    reviews,
+    rounds,
+    steers,
+    versions,
+)
 from everloop.store import scores as stored_scores
-from everloop.store import steers, versions
 from everloop.store.candidates import CandidateRow
 from everloop.store.reviews import ReviewRow
 from everloop.store.rounds import RoundRow
@@ -185,7 +196,7 @@ def _rounds(tx: Connection, run: str, shown: list[RoundRow]) -> list[JsonValue]:
 
 
 def _round(one: RoundRow, made: list[CandidateRow], reviewed: dict[str, list[JsonValue]]) -> Json:
-    first = cast(Json, made[0].proposal) if made else {}
+    first = made[0].proposal if made else {}
     return {
         "round": one.round,
         "decision": one.decision,

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections.abc import Mapping
+
 from everloop.domains.base import Domain, Verifier
-from everloop.errors import InvalidRequest
+from everloop.errors import InvalidRequest, SupplyExhausted
 from everloop.evidence.gates.registry import gate_to_json, make_gate
 from everloop.evidence.protocol import EvaluationProtocol
 from everloop.evidence.sets import check_supply
@@ -49,4 +52,17 @@ def freeze(request: StartRequest, domain: Domain) -> EvaluationProtocol:
 def check(protocol: EvaluationProtocol, domain: Domain, rounds: int) -> None:
     """SupplyExhausted when so many rounds could use more items of a single-use set than a family has."""
     supply = {family: domain.supply(family) for family in domain.families()}
-    check_supply(protocol.needs(rounds), supply)
+    try:
+        check_supply(protocol.needs(rounds), supply)
+    except SupplyExhausted as error:
+        most = bisect_left(range(1, rounds), True, key=lambda fewer: not _fits(protocol, supply, fewer))
+        then = f"Use at most {most} rounds" if most else "Use smaller sizes"
+        raise SupplyExhausted(error.what, why=error.why, then=then) from error
+
+
+def _fits(protocol: EvaluationProtocol, supply: Mapping[str, int], rounds: int) -> bool:
+    try:
+        check_supply(protocol.needs(rounds), supply)
+    except SupplyExhausted:
+        return False
+    return True

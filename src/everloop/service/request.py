@@ -102,7 +102,9 @@ def text_of(value: JsonValue, error: type[InvalidRequest], name: str) -> str:
 def _run(value: JsonValue) -> str:
     if not isinstance(value, str) or not _RUN.fullmatch(value):
         why = f"got {value!r}"
-        raise InvalidRequest("run must be 1 to 64 lowercase letters, digits and dashes", why=why, then="Try arith-carry-1")
+        raise InvalidRequest(
+            "run must be 1 to 64 lowercase letters, digits and dashes", why=why, then="Try arith-carry-1"
+        )
     return value
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Callable
-from typing import TypeVar, cast
+from typing import TypeVar
 
 import psutil
 from sqlalchemy import Connection
@@ -37,7 +37,7 @@ def start(installation: Installation, request: StartRequest, caller: Caller = LO
     domain = find_domain(request.domain)
     find_operator(request.options.operator)
     find_launcher(request.options.launcher)
-    find_trainer(request.options.trainer).require()
+    find_trainer(request.options.trainer)
     if request.goal is not None and request.goal.split not in {"all", *domain.families()}:
         known = ", ".join(("all", *domain.families()))
         raise InvalidRequest(f"goal.split {request.goal.split} is not known", then=f"Known: {known}")
@@ -74,6 +74,7 @@ def _new_run(request: StartRequest, protocol: EvaluationProtocol, caller: Caller
         options=request.options.to_json(),
         protocol=protocol.to_json(),
         protocol_sha256=protocol.sha256,
+        worst_case_usd=None,
         machine=machine(),
     )
 
@@ -175,9 +176,9 @@ def extend(installation: Installation, run: str, rounds: JsonValue) -> Json:
         row = runs.require(tx, run)
         if row.state == "failed":
             raise Conflict(f"run {run} cannot be extended", why="it has failed for good")
-        if target < row.round or (row.state == "finished" and target <= row.round):
+        if target < row.round + (row.state == "finished"):
             raise Conflict(f"run {run} cannot be extended to {target} rounds", why=f"it is at round {row.round}")
-        protocol = EvaluationProtocol.from_json(cast(Json, row.protocol))
+        protocol = EvaluationProtocol.from_json(row.protocol)
         protocols.check(protocol, find_domain(row.domain), target)
         runs.update(tx, run, rounds_target=target)
         events.append(tx, run, Event(EventKind.MESSAGE, f"target set to {target} rounds", data={"rounds": target}))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast
 
 from sqlalchemy import Connection
 
@@ -20,9 +19,11 @@ def steps(tx: Connection, row: RunRow, stored_gates: Sequence[Json]) -> list[Jso
     confirmed = final is not None and final["candidate"] == row.best_version
     return [
         _step("data", best is not None, f"{best.rows} rows" if best else "no rows yet"),
-        _step("checkpoint", best is not None, _checkpoint(cast(Json, best.artifact)) if best else "none yet"),
+        _step("checkpoint", best is not None, _checkpoint(best.artifact) if best else "none yet"),
         _step("benchmark", confirmed, _benchmark(final) if confirmed else "the final gate has not been held"),
-        _step("beats_base", bool(trained and confirmed and final and final["passed"]), _beats(trained, final, confirmed)),
+        _step(
+            "beats_base", bool(trained and confirmed and final and final["passed"]), _beats(trained, final, confirmed)
+        ),
     ]
 
 

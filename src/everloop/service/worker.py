@@ -19,4 +19,6 @@ def spawn(installation: Installation, *, drain: bool = True) -> subprocess.Popen
     environment |= {"EVERLOOP_HOME": str(settings.home), "EVERLOOP_DATABASE_URL": settings.database_url}
     argv = [sys.executable, "-m", "everloop.loop.worker", *(["--drain"] if drain else [])]
     with (installation.home.root / "worker.log").open("ab") as log:
-        return subprocess.Popen(argv, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log, process_group=0)
+        return subprocess.Popen(
+            argv, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log, process_group=0
+        )

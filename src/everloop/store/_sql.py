@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from sqlalchemy import Connection, Table
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import RowMapping
 
-T = TypeVar("T")
+from everloop.values import built
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+T = TypeVar("T", bound="DataclassInstance")
 
 
 def _insert(tx: Connection, table: Table) -> Any:
@@ -32,4 +37,4 @@ def upsert(tx: Connection, table: Table, values: Mapping[str, Any]) -> None:
 
 def make(cls: type[T], mapping: RowMapping) -> T:
     """A dataclass from a row that has (at least) its fields."""
-    return cls(**{field.name: mapping[field.name] for field in fields(cls)})  # type: ignore[arg-type] # any dataclass
+    return built(cls, {field.name: mapping[field.name] for field in fields(cls)})

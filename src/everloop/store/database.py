@@ -128,9 +128,7 @@ def _on_begin(connection: Connection) -> None:
     connection.exec_driver_sql("BEGIN" if reading else "BEGIN IMMEDIATE")
 
 
-def _once(
-    connection: Connection, cursor: object, statement: str, parameters: Any, context: object, many: bool
-) -> tuple[str, Any]:
+def _once(connection: Connection, _: object, statement: str, parameters: Any, *__: object) -> tuple[str, Any]:
     """The durable engine's migrations say BEGIN IMMEDIATE themselves; inside our transaction that would fail."""
     raw = connection.connection.dbapi_connection
     if statement.strip() == "BEGIN IMMEDIATE" and raw is not None and raw.in_transaction:

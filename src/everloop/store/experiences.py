@@ -8,7 +8,6 @@ from dataclasses import asdict, dataclass
 import sqlalchemy as sa
 from sqlalchemy import Connection
 
-
 from everloop.store._sql import insert_once
 from everloop.store.tables import experiences
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -30,7 +29,8 @@ class Block(nn.Module):
         query, key, value = parts.permute(2, 0, 3, 1, 4)
         seen = functional.scaled_dot_product_attention(query, key, value, is_causal=True)
         x = x + self.out(seen.transpose(1, 2).reshape(batch, time, width))
-        return x + self.down(functional.gelu(self.up(self.norm2(x))))
+        inner: Tensor = self.down(functional.gelu(self.up(self.norm2(x))))
+        return x + inner
 
 
 class Transformer(nn.Module):

@@ -191,7 +191,7 @@ def _prepare() -> None:
     """
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     try:
-        import safetensors.torch
+        import safetensors.torch  # noqa: F401 - whether it is there
         import torch
     except ModuleNotFoundError as error:
         raise Unavailable(

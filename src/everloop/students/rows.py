@@ -24,9 +24,8 @@ def _row(path: Path, number: int, line: str) -> Row:
         row = Row(**json.loads(line))
     except (ValueError, TypeError) as error:
         raise InvalidRequest(f"{path.name} line {number} is no row", why=str(error)) from error
-    texts = isinstance(row.family, str) and isinstance(row.prompt, str) and isinstance(row.completion, str)
-    number_given = isinstance(row.weight, (int, float)) and not isinstance(row.weight, bool)
-    if not texts or not number_given or not isfinite(row.weight) or row.weight <= 0:
+    texts = all(isinstance(text, str) for text in (row.family, row.prompt, row.completion))
+    if not texts or type(row.weight) not in (int, float) or not isfinite(row.weight) or row.weight <= 0:
         raise InvalidRequest(
             f"{path.name} line {number} is no row", why="it needs family, prompt, completion as text and weight > 0"
         )

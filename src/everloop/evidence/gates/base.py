@@ -22,8 +22,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
-from everloop.evidence.tally import Tally
 from everloop.events import JsonValue
+from everloop.evidence.tally import Tally
 
 
 class Ruling(StrEnum):

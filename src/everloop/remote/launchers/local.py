@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import math
 import os
@@ -11,8 +10,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 
 import everloop
@@ -40,16 +38,19 @@ class LocalLauncher:
     """Name of the launcher."""
 
     def launch(self, paths: JobPaths, spec: JobSpec) -> bool:
-        """Start the job, or re-attach to it; True if this call started it."""
+        """Start the job, or re-attach to it; True if this call started it.
+
+        Takes no lock, which a stopped worker would hold for ever: any number of workers may do all of this at once,
+        for the files they write are the same, and of the keepers they start one wins the claim.
+        """
         _check(spec)
         with folder.room(paths.root):
             folder.make(paths.root)
             _bind(paths, spec)
-            with _alone(paths.binding):
-                if paths.keeper.exists() or paths.returncode.exists():
-                    return False
-                _prepare(paths, spec)
-                return _start(paths, spec)
+            if paths.keeper.exists() or paths.returncode.exists():
+                return False
+            _prepare(paths, spec)
+            return _start(paths, spec)
 
     def poll(self, paths: JobPaths) -> JobStatus:
         """How the job stands now. A job whose keeper is gone is ended here: its remnants are killed."""
@@ -112,17 +113,6 @@ def _bind(paths: JobPaths, spec: JobSpec) -> None:
         raise BindingMismatch(
             f"job {spec.job!r} is bound to a different request", why="its digest differs", then="Use a new job id"
         )
-
-
-@contextmanager
-def _alone(binding: Path) -> Iterator[None]:
-    """One launch of a job at a time; the lock dies with its process."""
-    descriptor = os.open(binding, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(descriptor)
 
 
 def _prepare(paths: JobPaths, spec: JobSpec) -> None:

@@ -1,0 +1,133 @@
+"""``el demo``: a whole run on this machine, with its worker as a child process."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from everloop.events import Json
+    from everloop.service.installation import Installation
+
+BRIEF = "Learn to add and subtract with carries and borrows without forgetting the rest."
+NAMES = {"arith": "arith-carry"}
+"""Domain -> beginning of the demo's run ids; others take the domain's own name."""
+FAST: dict[str, int] = {"collect_tasks": 150}
+"""Limits of ``--fast``."""
+INTERRUPTED = 130
+"""Exit code after Ctrl-C, as a shell gives it."""
+
+
+@click.command()
+@click.option(
+    "--run", "name", metavar="NAME", help="Id of the new run; default: arith-carry-1, or the next that is free."
+)
+@click.option("--rounds", type=click.IntRange(1, 1000), help="Rounds; default 3, or 1 with --fast.")
+@click.option(
+    "--seed", type=click.IntRange(0, 2**31 - 1), default=0, show_default=True, help="Seed of everything random."
+)
+@click.option("--fast", is_flag=True, help="One round on fewer samples: under 90 CPU-seconds.")
+@click.option(
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="Print the run document as one JSON document; progress goes to standard error.",
+)
+@click.option(
+    "--chart", "chart_file", type=click.Path(dir_okay=False, path_type=Path), help="Where the SVG chart goes."
+)
+@click.option("--resume", metavar="RUN", help="Go on with an earlier run instead of starting one.")
+@click.option("--domain", default="arith", show_default=True, help="What the student learns.")
+@click.pass_context
+def demo(
+    ctx: click.Context,
+    name: str | None,
+    rounds: int | None,
+    seed: int,
+    fast: bool,
+    as_json: bool,
+    chart_file: Path | None,
+    resume: str | None,
+    domain: str,
+) -> None:
+    """Train a student over several rounds and show what the evidence supports.
+
+    Everything stays on this machine: a small transformer learns arithmetic, each candidate is compared with the version
+    before it on items that neither has seen, and the winner is confirmed on blind items beside a control arm. Ctrl-C
+    leaves the run resumable.
+    """
+    from everloop.cli import embedded
+    from everloop.cli.configuration import settings
+    from everloop.service.installation import open_installation
+
+    if resume and (name or rounds or fast):
+        raise click.UsageError("--resume goes on with a run as it was started; leave --run, --rounds and --fast out.")
+    installation = open_installation(settings())
+    try:
+        if resume:
+            run = embedded.go_on(installation, resume)
+        else:
+            run = _start(installation, _request(domain, rounds, seed, fast=fast), name, quiet=as_json)
+        try:
+            document = embedded.carry(installation, run, as_json=as_json)
+        except KeyboardInterrupt:
+            click.echo(f"\nInterrupted; nothing is lost. Go on with: el demo --resume {run}", err=True)
+            ctx.exit(INTERRUPTED)
+        _show(document, chart_file or installation.home.run(run).root / "scores.svg", as_json=as_json)
+    finally:
+        installation.close()
+    ctx.exit(0 if document["state"] == "finished" else 1)
+
+
+def _request(domain: str, rounds: int | None, seed: int, *, fast: bool) -> Json:
+    limits: Json = {"model_usd_cap": 1.0}
+    if fast:
+        limits |= FAST
+    chosen = rounds or (1 if fast else 3)
+    return {"brief": BRIEF, "domain": domain, "rounds": chosen, "limits": limits, "options": {"seed": seed}}
+
+
+def _start(installation: Installation, request: Json, name: str | None, *, quiet: bool) -> str:
+    from everloop.service import runs
+    from everloop.service.request import StartRequest
+
+    run = name or _free(installation, NAMES.get(str(request["domain"]), str(request["domain"])))
+    runs.start(installation, StartRequest.from_json({"run": run, **request}))
+    click.echo(f"Run {run}: {request['rounds']} rounds of {request['domain']}, in {installation.home.root}", err=quiet)
+    return run
+
+
+def _free(installation: Installation, stem: str) -> str:
+    """The first run id of the stem that is not taken; says so when it is not the first of all."""
+    from everloop.errors import RunNotFound
+    from everloop.service import runs
+
+    place = 1
+    while True:
+        run = f"{stem}-{place}"
+        try:
+            runs.live(installation, run)
+        except RunNotFound:
+            if place > 1:
+                click.echo(f"{stem}-1 exists already; this one is {run}.", err=True)
+            return run
+        place += 1
+
+
+def _show(document: Json, chart_file: Path, *, as_json: bool) -> None:
+    from everloop.cli.board import print_board
+    from everloop.cli.chart import chart
+    from everloop.cli.saving import save
+
+    save(chart_file, chart(document))
+    if as_json:
+        click.echo(json.dumps(document, indent=2, ensure_ascii=False))
+    else:
+        print_board(document)
+    click.echo(f"Chart: {chart_file}", err=as_json)
+    state, run = document["state"], document["run"]
+    if state in {"paused", "stopped"}:
+        click.echo(f"The run is {state}. Go on with: el demo --resume {run}", err=True)

@@ -1,0 +1,98 @@
+"""A private PostgreSQL server for tests: its own folder, a free port of the loopback address, flushing to disk as usual."""
+
+from __future__ import annotations
+
+import glob
+import os
+import pwd
+import shutil
+import socket
+import subprocess
+import tempfile
+import uuid
+from pathlib import Path
+
+import psycopg
+
+
+def binary(name: str) -> str:
+    """Path of a PostgreSQL program; an error that says what to install when there is none."""
+    found = shutil.which(name) or next(iter(sorted(glob.glob(f"/usr/lib/postgresql/*/bin/{name}"), reverse=True)), None)
+    if found is None:
+        raise RuntimeError(f"{name} is not installed, and these tests need it: apt-get install postgresql")
+    return found
+
+
+def free_port() -> int:
+    """A port of the loopback address nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+class PostgresServer:
+    """One cluster; `start`, `restart` and `stop` it, and make fresh databases in it."""
+
+    def __init__(self) -> None:
+        self.root = Path(tempfile.mkdtemp(prefix="everloop-pg-"))
+        self.data, self.port = self.root / "data", free_port()
+        self.account: list[str] = []
+        if os.geteuid() == 0:  # the server refuses to run as root
+            try:
+                owner = pwd.getpwnam("postgres")
+            except KeyError:
+                raise RuntimeError("there is no account `postgres`: apt-get install postgresql") from None
+            os.chown(self.root, owner.pw_uid, owner.pw_gid)
+            self.account = ["setpriv", f"--reuid={owner.pw_uid}", f"--regid={owner.pw_gid}", "--clear-groups"]
+
+    def _run(self, program: str, *arguments: str) -> None:
+        command = [*self.account, binary(program), *arguments]
+        done = subprocess.run(command, cwd=self.root, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, check=False)
+        if done.returncode:
+            raise RuntimeError(f"{program} failed: {done.stdout}")
+
+    def create(self) -> None:
+        """Make the cluster and start it."""
+        self._run("initdb", "-D", str(self.data), "-U", "everloop", "--auth=trust", "-E", "UTF8", "--locale=C")
+        self.start()
+
+    def start(self) -> None:
+        """Start the server and wait until it accepts connections."""
+        options = f"-c listen_addresses=127.0.0.1 -c port={self.port} -c unix_socket_directories={self.root}"
+        options += " -c fsync=on -c synchronous_commit=on -c max_connections=200"
+        log = str(self.root / "log")
+        self._run("pg_ctl", "-D", str(self.data), "-w", "-t", "60", "-l", log, "-o", options, "start")
+
+    def stop(self, mode: str = "fast") -> None:
+        """Stop the server: smart, fast (ends connections) or immediate (as a crash would)."""
+        self._run("pg_ctl", "-D", str(self.data), "-w", "-t", "60", "-m", mode, "stop")
+
+    def restart(self, mode: str = "fast") -> None:
+        """Stop and start again on the same port."""
+        self.stop(mode)
+        self.start()
+
+    def url(self, database: str) -> str:
+        """URL of one of its databases."""
+        return f"postgresql://everloop@127.0.0.1:{self.port}/{database}"
+
+    def fresh(self) -> str:
+        """URL of a new, empty database."""
+        name = f"t{uuid.uuid4().hex[:12]}"
+        with psycopg.connect(self.url("postgres"), autocommit=True) as connection:
+            connection.execute(f"CREATE DATABASE {name}")
+        return self.url(name)
+
+    def drop(self, url: str) -> None:
+        """Remove a database, ending whatever still uses it."""
+        with psycopg.connect(self.url("postgres"), autocommit=True) as connection:
+            connection.execute(f"DROP DATABASE IF EXISTS {url.rsplit('/', 1)[1]} WITH (FORCE)")
+
+    def destroy(self) -> None:
+        """Stop the server if it runs and remove its folder."""
+        try:
+            if (self.data / "postmaster.pid").exists():
+                self.stop("immediate")
+        finally:
+            shutil.rmtree(self.root, ignore_errors=True)
