@@ -28,7 +28,10 @@ def measure() -> tuple[list[float], float]:
 
 def imported() -> str:
     """Heavy packages that help imports; "none" when it is as it should be."""
-    code = f"import sys, everloop.cli.main as m\nm.el.get_help(m.click.Context(m.el))\nprint([n for n in {HEAVY!r} if n in sys.modules])"
+    code = (
+        "import sys, everloop.cli.main as m\nm.el.get_help(m.click.Context(m.el))\n"
+        f"print([n for n in {HEAVY!r} if n in sys.modules])"
+    )
     found = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.strip()
     return "none" if found == "[]" else found
 

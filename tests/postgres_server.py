@@ -1,8 +1,7 @@
-"""A private PostgreSQL server for tests: its own folder, a free port of the loopback address, flushing to disk as usual."""
+"""A private PostgreSQL server for tests: its own folder, a free loopback port, flushing to disk as usual."""
 
 from __future__ import annotations
 
-import glob
 import os
 import pwd
 import shutil
@@ -17,7 +16,7 @@ import psycopg
 
 def binary(name: str) -> str:
     """Path of a PostgreSQL program; an error that says what to install when there is none."""
-    found = shutil.which(name) or next(iter(sorted(glob.glob(f"/usr/lib/postgresql/*/bin/{name}"), reverse=True)), None)
+    found = shutil.which(name) or max(map(str, Path("/usr/lib/postgresql").glob(f"*/bin/{name}")), default=None)
     if found is None:
         raise RuntimeError(f"{name} is not installed, and these tests need it: apt-get install postgresql")
     return found
@@ -47,8 +46,15 @@ class PostgresServer:
 
     def _run(self, program: str, *arguments: str) -> None:
         command = [*self.account, binary(program), *arguments]
-        done = subprocess.run(command, cwd=self.root, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, text=True, check=False)
+        done = subprocess.run(
+            command,
+            cwd=self.root,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
         if done.returncode:
             raise RuntimeError(f"{program} failed: {done.stdout}")
 

@@ -5,7 +5,7 @@ import io
 import pytest
 from rich.console import Console
 
-from everloop.cli.progress import Lines, follow, picture
+from everloop.cli.progress import Lines, Screen, follow, picture
 from everloop.cli.watch import Watch
 from everloop.events import Json
 
@@ -112,3 +112,14 @@ def test_follow_takes_one_more_look_when_the_worker_is_gone() -> None:
     assert follow(lambda _: next(answers), Lines(to_stderr=True), alive=lambda: False)["state"] == "finished"
     answers = iter([live("running"), live("running")])
     assert follow(lambda _: next(answers), Lines(to_stderr=True), alive=lambda: False)["state"] == "running"
+
+
+def test_the_display_is_drawn_at_a_terminal_and_leaves_it_clean() -> None:
+    out = io.StringIO()
+    answers = iter([live("running", DIAGNOSED, cursor=1), live("finished", SCREENED, cursor=2)])
+    with Screen(Console(file=out, force_terminal=True, width=100, height=40)) as shown:
+        follow(lambda _: next(answers), shown, alive=lambda: True)
+    told = out.getvalue()
+    assert "add3" in told
+    assert "\x1b[?25l" in told
+    assert told.rindex("\x1b[?25h") > told.rindex("\x1b[?25l")

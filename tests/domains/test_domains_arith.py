@@ -70,7 +70,9 @@ def test_only_the_exact_text_is_right(answer: str) -> None:
     assert ARITH.verify(item, answer) == (answer == "355")
 
 
-@pytest.mark.parametrize("answer", ["", "{}", "I cannot help with that.", "085", "85 ", "+85", "85.0", "-85", "８５", "85\n"])
+@pytest.mark.parametrize(
+    "answer", ["", "{}", "I cannot help with that.", "085", "85 ", "+85", "85.0", "-85", "８５", "85\n"]
+)
 def test_refusals_and_other_forms_are_wrong_and_ill_formed(answer: str) -> None:
     item = Item("sub3_noborrow", "185-100=", "85")
     assert not ARITH.verify(item, answer)

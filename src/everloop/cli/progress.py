@@ -71,9 +71,9 @@ class Screen:
     """A display redrawn in place."""
 
     def __init__(self, console: Console) -> None:
-        self._live = Live(console=console, refresh_per_second=8, transient=True, get_renderable=self._draw)
         self._watch = Watch()
         self._began = time.monotonic()
+        self._live = Live(console=console, refresh_per_second=8, transient=True, get_renderable=self._draw)
 
     def __enter__(self) -> Self:
         self._live.__enter__()

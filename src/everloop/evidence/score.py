@@ -73,4 +73,5 @@ def wilson(right: int, n: int) -> tuple[float, float]:
     share, z2 = right / n, Z95**2
     middle = (share + z2 / (2 * n)) / (1 + z2 / n)
     half = Z95 * sqrt(share * (1 - share) / n + z2 / (4 * n * n)) / (1 + z2 / n)
-    return max(0.0, middle - half), min(1.0, middle + half)
+    # exact at the ends, where rounding would leave 1e-18
+    return (max(0.0, middle - half) if right else 0.0), (min(1.0, middle + half) if right < n else 1.0)

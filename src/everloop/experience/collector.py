@@ -52,7 +52,10 @@ def mastered(records: Sequence[Record]) -> frozenset[str]:
 
 def deduplicated(experiences: Iterable[Experience]) -> list[Experience]:
     """The first of each content hash, in order."""
-    return list({one.content_hash: one for one in reversed(list(experiences))}.values())[::-1]
+    first: dict[str, Experience] = {}
+    for one in experiences:
+        first.setdefault(one.content_hash, one)
+    return list(first.values())
 
 
 def balanced(experiences: Iterable[Experience], per_family: int) -> list[Experience]:

@@ -24,7 +24,7 @@ def open_caps(tx: Connection, run: str, limits: Json) -> None:
     """A row for each cap; a limit of None is metered without a bound."""
     for cap in (*MONEY, *REQUESTS):
         limit = cast(float | None, limits.get(cap))
-        bound = None if limit is None else int(limit * MICRO) if cap in MONEY else int(limit)
+        bound = None if limit is None else int(round(limit * MICRO, 3)) if cap in MONEY else int(limit)
         insert_once(tx, caps, {"run": run, "cap": cap, "limit": bound, "reserved": 0, "spent": 0})
 
 
@@ -42,7 +42,8 @@ def take(tx: Connection, run: str, amounts: Mapping[str, int]) -> None:
 
 def settle(tx: Connection, run: str, reserved: Mapping[str, int], actual: Mapping[str, int]) -> None:
     """Turn reservations into spend; an actual amount above its reservation is recorded in full."""
-    for cap in {*reserved, *actual}:
+    # one order for every caller, the order of `take`: two processes then never wait for each other in a circle
+    for cap in (cap for cap in (*MONEY, *REQUESTS) if cap in reserved or cap in actual):
         where = (caps.c.run == run, caps.c.cap == cap)
         given = {"reserved": caps.c.reserved - reserved.get(cap, 0), "spent": caps.c.spent + actual.get(cap, 0)}
         tx.execute(sa.update(caps).where(*where).values(**given))
@@ -51,7 +52,7 @@ def settle(tx: Connection, run: str, reserved: Mapping[str, int], actual: Mappin
 def spent(tx: Connection, run: str) -> dict[str, int]:
     """What each cap's meter shows."""
     found = tx.execute(sa.select(caps.c.cap, caps.c.spent).where(caps.c.run == run))
-    return dict(found.tuples().all())
+    return {row.cap: row.spent for row in found}
 
 
 def exhausted(tx: Connection, run: str) -> str | None:

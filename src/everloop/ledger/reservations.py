@@ -91,6 +91,8 @@ def spend(tx: Connection, run: str) -> Spend:
 
 def _amounts(model: int, compute: int, model_requests: int, student_requests: int) -> dict[str, int]:
     """What one thing counts against: models against two caps, compute against one, requests against two."""
+    if min(model, compute, model_requests, student_requests) < 0:
+        raise ValueError("a cost is never negative")
     amounts = {
         "model_usd_cap": model,
         "usd_cap": model + compute,

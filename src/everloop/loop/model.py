@@ -58,7 +58,8 @@ def _collect(context: Context, row: RunRow, number: int, candidate: str, plan: P
     draw = None
     tasks = 0
     if plan.source == "collected":
-        drawn, draw = itemsets.of_family(context, "train", dict.fromkeys(plan.families, context.limits.collect_tasks))
+        each = -(-context.limits.collect_tasks // len(plan.families))
+        drawn, draw = itemsets.of_family(context, "train", dict.fromkeys(plan.families, each))
         tasks = len(draw.items)
         fresh = _verified(context, lines, number, candidate, drawn, plan)
     known = rows.known(context, lines.head.rows_files)

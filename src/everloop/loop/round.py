@@ -15,7 +15,7 @@ from everloop.loop import candidate, control, itemsets
 from everloop.loop.context import Context, lines_of
 from everloop.loop.journal import Done
 from everloop.loop.measure import Answers, Measure
-from everloop.loop.proposals import proposal_json, tried_of
+from everloop.loop.proposals import plan_of, proposal_json, tried_of
 from everloop.operators.base import Briefing, FamilyResult, Proposal, Tried
 from everloop.store import candidates, directives, experiences, phases, rounds, steers
 from everloop.store.experiences import ExperienceRow
@@ -136,6 +136,7 @@ def _briefing(context: Context, row: RunRow, number: int, delivered: list[str]) 
         directives=standing,
         steers=delivered,
         spend=_Purse(context, number).spend,
+        head_plan=plan_of(lines.head.plan) if lines.head.plan else None,
     )
 
 

@@ -24,7 +24,9 @@ def _insert(tx: Connection, table: Table) -> Any:
 
 def insert_once(tx: Connection, table: Table, values: Mapping[str, Any]) -> bool:
     """Insert unless the key is there; True when it was inserted."""
-    return bool(tx.execute(_insert(tx, table).values(**values).on_conflict_do_nothing()).rowcount)
+    statement = _insert(tx, table).values(**values).on_conflict_do_nothing()
+    # RETURNING, not rowcount: psycopg's rowcount of an insert does not reach us, and -1 would read as "inserted"
+    return tx.execute(statement.returning(*table.primary_key)).first() is not None
 
 
 def upsert(tx: Connection, table: Table, values: Mapping[str, Any]) -> None:

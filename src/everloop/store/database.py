@@ -84,6 +84,8 @@ def transient(error: DBAPIError) -> bool:
     if error.connection_invalidated or isinstance(error, InterfaceError):
         return True
     text = str(error.orig).lower()
+    if "authentication failed" in text or "does not exist" in text:
+        return False  # no waiting helps against a wrong password or name
     states = {"40001", "40P01", "55P03", "57P01", "57P02", "57P03", "53300", "08000", "08003", "08006", "08001"}
     if getattr(error.orig, "sqlstate", None) in states:
         return True
@@ -93,7 +95,7 @@ def transient(error: DBAPIError) -> bool:
 
 def unavailable(database: Database, error: Exception) -> StoreUnavailable:
     """The error for a database that does not answer; names it without its password."""
-    name = sa.make_url(database.url).render_as_string(hide_password=True)
+    name = sa.make_url(database.url).set(query={}).render_as_string(hide_password=True)
     cause = str(getattr(error, "orig", error)).splitlines()[0]
     return StoreUnavailable(f"the database {name} cannot be used", why=cause, then="See `el doctor`, then try again")
 

@@ -33,7 +33,7 @@ def cursors(tx: Connection, run: str, set_name: str) -> dict[str, int]:
     """Family -> where its stream goes on; families nothing was drawn from are absent."""
     table = cursors_table
     found = tx.execute(sa.select(table.c.family, table.c.cursor).where(table.c.run == run, table.c.set == set_name))
-    return dict(found.tuples().all())
+    return {row.family: row.cursor for row in found}
 
 
 def advance(tx: Connection, run: str, set_name: str, to: Mapping[str, int]) -> None:

@@ -27,4 +27,5 @@ def put(tx: Connection, run: str, round: int, phase: str, candidate: str, result
     values = {"run": run, "round": round, "phase": phase, "candidate": candidate, "result": result}
     if insert_once(tx, phases, values):
         return result
-    return get(tx, run, round, phase, candidate) or result
+    held = get(tx, run, round, phase, candidate)
+    return result if held is None else held

@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, cast
 
@@ -101,15 +102,15 @@ class SamplerProcess:
         child, self._child = self._child, None
         if child is None:
             return str(error)
-        ended_itself = child.poll()
+        if error is not None and not isinstance(error, TimeoutError):
+            with suppress(subprocess.TimeoutExpired):  # its output ends a moment before it does
+                child.wait(1)
         child.kill()
         code = child.wait()
         for pipe in (child.stdin, child.stdout):
             if pipe:
                 pipe.close()
-        if isinstance(error, TimeoutError):
-            return str(error)
-        return f"it ended with code {code if ended_itself is None else ended_itself}"
+        return str(error) if isinstance(error, TimeoutError) else f"it ended with code {code}"
 
 
 def _answers(reply: dict[str, Any], prompts: int, k: int) -> list[list[str]]:
