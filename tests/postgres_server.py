@@ -36,6 +36,7 @@ class PostgresServer:
         self.root = Path(tempfile.mkdtemp(prefix="everloop-pg-"))
         self.data, self.port = self.root / "data", free_port()
         self.account: list[str] = []
+        self.watcher: subprocess.Popen[bytes] | None = None
         if os.geteuid() == 0:  # the server refuses to run as root
             try:
                 owner = pwd.getpwnam("postgres")
@@ -58,8 +59,15 @@ class PostgresServer:
         if done.returncode:
             raise RuntimeError(f"{program} failed: {done.stdout}")
 
+    def _watch(self) -> subprocess.Popen[bytes]:
+        """A process that removes the cluster when the pipe to us closes, so that it goes even if we are killed."""
+        script = 'cat >/dev/null; read pid <"$1/data/postmaster.pid" && kill -QUIT "$pid"; sleep 1; rm -rf "$1"'
+        command = ["sh", "-c", script, "sh", str(self.root)]
+        return subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True)
+
     def create(self) -> None:
         """Make the cluster and start it."""
+        self.watcher = self._watch()
         self._run("initdb", "-D", str(self.data), "-U", "everloop", "--auth=trust", "-E", "UTF8", "--locale=C")
         self.start()
 
@@ -102,3 +110,5 @@ class PostgresServer:
                 self.stop("immediate")
         finally:
             shutil.rmtree(self.root, ignore_errors=True)
+            if self.watcher is not None:
+                self.watcher.communicate()

@@ -40,6 +40,20 @@ def document(*versions: JsonValue, control: Json | None = None) -> Json:
         ],
         "gates": [
             {
+                "gate": "certification",
+                "candidate": "v1",
+                "baseline": "v0",
+                "passed": True,
+                "mean": 0.665,
+                "baseline_mean": 0.55,
+                "change": 0.115,
+                "low": 0.053,
+                "high": 0.177,
+                "n": 200,
+                "evidence": {"log_e": 5.7, "threshold": 5.3},
+                "control_mean": None,
+            },
+            {
                 "gate": "final",
                 "candidate": "v1",
                 "baseline": "v0",
@@ -51,8 +65,11 @@ def document(*versions: JsonValue, control: Json | None = None) -> Json:
                 "high": 0.22,
                 "n": 2000,
                 "evidence": {"log_e": 210.4, "threshold": 5.3},
-                "control_mean": None,
-            }
+                "control_mean": 0.93,
+                "change_from_control": -0.144,
+                "control_evidence": {"log_e": -5.7, "threshold": 5.3},
+                "beats_control": False,
+            },
         ],
         "rounds": [
             {"round": 1, "decision": "certified", "summary": "r1c1 is certified as v1", "version": "v1", "plan": "x"}

@@ -72,13 +72,22 @@ def test_a_protocol_survives_json_and_refuses_what_it_does_not_know() -> None:
 
 
 @pytest.mark.parametrize("n", [25, 50, 200])
-def test_the_floor_always_stops_a_collapse_and_hardly_ever_an_equal(n: int) -> None:
+def test_the_floor_hardly_ever_stops_an_equal_candidate(n: int) -> None:
     rng, floor = np.random.default_rng(1), FamilyFloor()
-    for _ in range(300):
-        lost = int(rng.binomial(n, 0.55))
-        assert floor.judge({"minus": Tally(0, lost, n - lost)})
     equal = [Tally(*(int(one) for one in rng.multinomial(n, [0.1, 0.1, 0.4, 0.4]))) for _ in range(1000)]
     assert sum(bool(floor.judge({"plus": tally})) for tally in equal) <= 20
+
+
+@pytest.mark.parametrize("n", [25, 50, 200])
+def test_the_floor_always_stops_a_family_seen_to_fall_from_full_marks_to_under_a_half(n: int) -> None:
+    for lost in range(n // 2 + 1, n + 1):
+        assert FamilyFloor().judge({"minus": Tally(0, lost, n - lost)})
+
+
+def test_a_true_collapse_is_stopped_with_25_items_but_for_rare_luck() -> None:
+    lost = np.random.default_rng(1).binomial(25, 0.55, size=2000)
+    stopped = [bool(FamilyFloor().judge({"minus": Tally(0, int(one), 25 - int(one))})) for one in lost]
+    assert np.mean(stopped) > 0.99
 
 
 def test_a_family_without_pairs_is_not_judged() -> None:

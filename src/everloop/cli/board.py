@@ -125,7 +125,7 @@ def gates(document: Json) -> RenderableType | None:
     if not found:
         return None
     table = _table("Gates: what was measured on items that nobody had seen")
-    for title in ("gate", "candidate", "against", "change", "n", "log e", "passed"):
+    for title in ("gate", "candidate", "against", "change", "log e", "passed"):
         table.add_column(title, justify="left" if title in {"gate", "passed"} else "right", no_wrap=True)
     for one in found:
         passed = word(one.get("passed"))
@@ -133,19 +133,17 @@ def gates(document: Json) -> RenderableType | None:
             word(one.get("gate")),
             f"{word(one.get('candidate'))}\n{figure(number(one, 'mean'))}",
             f"{word(one.get('baseline'))}\n{figure(number(one, 'baseline_mean'))}",
-            f"{figure(number(one, 'change'), '+.3f')}\n{_bounds(one)}",
-            word(one.get("n")),
+            f"{figure(number(one, 'change'), '+.3f')} n={word(one.get('n'))}\n{_bounds(one)}",
             _evidence(part(one, "evidence")),
             _coloured("shown" if one.get("passed") else "not_shown", passed),
         )
         if number(one, "control_mean") is not None:
-            change = figure(number(one, "change_from_control"), "+.3f")
+            change = f"{figure(number(one, 'change_from_control'), '+.3f')} n={word(one.get('n'))}"
             table.add_row(
                 "",
                 "",
                 f"control\n{figure(number(one, 'control_mean'))}",
                 change,
-                word(one.get("n")),
                 _evidence(part(one, "control_evidence")),
                 _verdict(one),
             )

@@ -25,11 +25,18 @@ INTERRUPTED = 130
 @click.option(
     "--run", "name", metavar="NAME", help="Id of the new run; default: arith-carry-1, or the next that is free."
 )
-@click.option("--rounds", type=click.IntRange(1, 1000), help="Rounds; default 3, or 1 with --fast.")
 @click.option(
-    "--seed", type=click.IntRange(0, 2**31 - 1), default=0, show_default=True, help="Seed of everything random."
+    "--rounds", metavar="N", type=click.IntRange(1, 1000), help="Rounds, 1 to 1000; default: 3, or 1 with --fast."
 )
-@click.option("--fast", is_flag=True, help="One round on fewer samples: under 90 CPU-seconds.")
+@click.option(
+    "--seed",
+    metavar="S",
+    type=click.IntRange(0, 2**31 - 1),
+    default=0,
+    show_default=True,
+    help="Seed of everything random.",
+)
+@click.option("--fast", is_flag=True, help="One round on fewer samples.")
 @click.option(
     "--json",
     "as_json",

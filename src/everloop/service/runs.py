@@ -92,7 +92,7 @@ def document(installation: Installation, run: str, *, rounds: int = 50) -> Json:
 
 def live(installation: Installation, run: str, since: int | None = None) -> Json:
     """What the run does right now: state, phase, events after `since` (at most 200), steers, jobs, spend."""
-    if since is not None and (isinstance(since, bool) or not isinstance(since, int) or since < 0):
+    if since is not None and (type(since) is not int or since < 0):
         raise InvalidRequest("since must be a whole number of at least 0", why=f"got {since!r}")
     with installation.database.read() as tx:
         return live_document(tx, runs.require(tx, run), since)

@@ -11,6 +11,7 @@ import os
 import queue
 import sys
 import threading
+import traceback
 from collections import OrderedDict
 from pathlib import Path
 from typing import BinaryIO
@@ -57,6 +58,7 @@ def answer(loaded: Loaded, line: bytes) -> bytes:
 
 def main(name: str, source: BinaryIO, sink: BinaryIO) -> None:
     """Answer requests for the trainer `name` until the input ends."""
+    loaded = Loaded(trainer(name))
     requests: queue.SimpleQueue[bytes] = queue.SimpleQueue()
 
     def listen() -> None:
@@ -65,7 +67,6 @@ def main(name: str, source: BinaryIO, sink: BinaryIO) -> None:
         os._exit(0)  # a thread cannot interrupt a computation any other way
 
     threading.Thread(target=listen, daemon=True).start()
-    loaded = Loaded(trainer(name))
     while True:
         sink.write(answer(loaded, requests.get()))
         sink.flush()
@@ -75,4 +76,8 @@ if __name__ == "__main__":
     # Whatever a library prints goes to standard error, so that it cannot garble an answer.
     with os.fdopen(os.dup(1), "wb") as private:
         os.dup2(2, 1)
-        main(sys.argv[1], sys.stdin.buffer, private)
+        try:
+            main(sys.argv[1], sys.stdin.buffer, private)
+        except Exception:  # noqa: BLE001 - a crash is told by the code; an orderly end would wait for the listener
+            traceback.print_exc()
+            os._exit(1)

@@ -74,5 +74,4 @@ def gate_from_json(document: Json) -> Gate:
         raise InvalidRequest(f"gate {name!r} is not known", then=f"Known: {', '.join(GATES)}")
     test = document.get("test")
     nested = {"test": built(SequentialTest, cast(Json, test))} if test is not None else {}
-    gate: Gate = built(_GATES[name], document, **nested)
-    return gate
+    return cast(Gate, built(_GATES[name], document, **nested))
