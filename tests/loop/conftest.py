@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import harness
 import pytest
 
 PLUGINS = str(Path(__file__).parents[1] / "plugins")
@@ -23,3 +24,10 @@ def plugins() -> Iterator[None]:
         del os.environ["PYTHONPATH"]
     else:
         os.environ["PYTHONPATH"] = before
+
+
+@pytest.fixture(autouse=True)
+def closed() -> Iterator[None]:
+    yield
+    while harness.OPEN:
+        harness.OPEN.pop().close()

@@ -16,6 +16,8 @@ from everloop.service.request import StartRequest
 from everloop.settings import Settings
 
 ENDED = {"finished", "failed", "stopped", "paused"}
+OPEN: list[Installation] = []
+"""Installations the present test has opened; closed when it ends."""
 BASE = {"diag_per_family": 16, "dev_n": 200, "admission_n": 40, "blind_n": 400, "collect_tasks": 60}
 
 
@@ -27,7 +29,8 @@ def request(run: str = "t-1", **changes: Any) -> StartRequest:
 
 
 def installation(home: Path, url: str = "", **settings: Any) -> Installation:
-    return open_installation(Settings(home=home, database_url=url, **settings))
+    OPEN.append(open_installation(Settings(home=home, database_url=url, **settings)))
+    return OPEN[-1]
 
 
 def environment(place: Installation, **more: str) -> dict[str, str]:
