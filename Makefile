@@ -25,7 +25,7 @@ demo: $(STAMP) ## Train a student over several rounds and show what the evidence
 	$(BIN)/el demo $(DEMO_FLAGS)
 
 test: $(STAMP) ## Run the tests (under 15 minutes; PostgreSQL is used where it is installed).
-	$(BIN)/python -m pytest -m "not soak" $(PYTEST_FLAGS)
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not soak" $(PYTEST_FLAGS)
 
 soak: $(STAMP) ## Run the long torture tests.
 	$(BIN)/python -m pytest -m soak $(PYTEST_FLAGS)

@@ -1,7 +1,7 @@
 """Engine overhead per round and per evaluated item, with a student whose build and measure are free.
 
-Runs one long run of the synthetic domain on SQLite and reads, from the store, how long rounds took near round 10 and near
-the end; prints a table. `python benchmarks/round_overhead.py [ROUNDS]`.
+Runs one long run of the synthetic domain on SQLite and reads, from the store, how long rounds took near round 10 and
+near the end; prints a table. `python benchmarks/round_overhead.py [ROUNDS]`.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 from datetime import datetime
+from itertools import pairwise
 from pathlib import Path
 
 from everloop.service import runs
@@ -34,14 +35,16 @@ def main(rounds: int) -> None:
         done = runs.document(place, "overhead", rounds=rounds)
         seconds = [_seconds(one["started_at"], one["ended_at"]) for one in done["rounds"]]
         starts = [datetime.fromisoformat(one["started_at"]) for one in done["rounds"]]
-        whole = [(b - a).total_seconds() for a, b in zip(starts, starts[1:], strict=False)]
+        whole = [(b - a).total_seconds() for a, b in pairwise(starts)]
         print(f"state {done['state']}, {len(seconds)} rounds, SQLite, {runs.machine()}")
         print(f"{'rounds':>12} {'median ms, start to start':>26} {'p90':>8} {'inside the round':>18}")
         for low, high in ((5, 25), (rounds // 2 - 20, rounds // 2 + 20), (rounds - 40, rounds - 1)):
             part = sorted(whole[low:high])
             inside = statistics.median(seconds[low:high])
             p90 = part[int(len(part) * 0.9)]
-            print(f"{low:>5}..{high:<5} {statistics.median(part) * 1000:>25.1f} {p90 * 1000:>8.1f} {inside * 1000:>17.1f}")
+            print(
+                f"{low:>5}..{high:<5} {statistics.median(part) * 1000:>25.1f} {p90 * 1000:>8.1f} {inside * 1000:>17.1f}"
+            )
 
 
 def _seconds(start: str, end: str) -> float:

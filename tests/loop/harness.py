@@ -39,10 +39,12 @@ def environment(place: Installation, **more: str) -> dict[str, str]:
     return dict(os.environ) | values | more
 
 
-def worker(place: Installation, *argv: str, drain: bool = True, **env: str) -> subprocess.Popen[bytes]:
+def worker(
+    place: Installation, *argv: str, drain: bool = True, preexec_fn: Any = None, **env: str
+) -> subprocess.Popen[bytes]:
     command = [sys.executable, *(argv or ("-m", "everloop.loop.worker")), *(["--drain"] if drain else [])]
     with (place.home.root / "worker.log").open("ab") as log:
-        return subprocess.Popen(command, env=environment(place, **env), stdout=log, stderr=log)
+        return subprocess.Popen(command, env=environment(place, **env), stdout=log, stderr=log, preexec_fn=preexec_fn)
 
 
 def state(place: Installation, run: str) -> str:

@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from harness import carry, decisions, events, finish, installation, request, wait_for, worker
 
 from everloop.errors import Conflict, InvalidDirective, InvalidRequest, InvalidSteer, RunNotActive, RunNotFound
 from everloop.guard import snapshots
 from everloop.paths import Home
 from everloop.service import runs
 from everloop.service.request import StartRequest
-from harness import carry, decisions, events, finish, installation, request, wait_for, worker
 
 
 def test_the_same_seed_decides_the_same_and_another_does_not(tmp_path: Path) -> None:
@@ -71,9 +71,9 @@ def test_extend_of_a_finished_run_holds_a_new_final_gate_and_keeps_the_old(tmp_p
 
 def test_a_stopped_run_that_was_paused_ends_at_once(tmp_path: Path) -> None:
     place = installation(tmp_path)
-    (tmp_path / "runs" / "t-1").mkdir(parents=True)
-    (tmp_path / "runs" / "t-1" / "rows").symlink_to("/dev/full/rows")
-    assert carry(place, request())["state"] == "paused"
+    (tmp_path / "FAULT").write_text("mute-all")
+    options = {"trainer": "synthetic-faulty", "launcher": "local-with-plugins"}
+    assert carry(place, request(options=options))["state"] == "paused"
     assert runs.stop(place, "t-1")["state"] == "stopped"
 
 

@@ -18,9 +18,10 @@ from everloop.service.installation import Installation
 
 HERE = Path(__file__).parent
 PHASES = (
-    "begin calibrate base-rows launch train baseline generation turn open control diagnose propose screen collect "
-    "contamination admit dev evaluate audit decide certify conclude summarise closing control-pending final end"
-).split()
+    *("begin", "calibrate", "base-rows", "launch", "train", "baseline", "generation", "turn", "open", "control"),
+    *("diagnose", "propose", "screen", "collect", "contamination", "admit", "dev", "evaluate", "audit", "decide"),
+    *("certify", "conclude", "summarise", "closing", "control-pending", "final", "end"),
+)
 """Every phase a run goes through."""
 EDGES = ("begin", "worked", "committed")
 SECONDS = 240.0

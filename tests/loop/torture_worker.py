@@ -1,7 +1,7 @@
 """A worker that kills itself with SIGKILL at planned boundaries of its phases.
 
-The plan is a folder: a file ``PHASE.EDGE`` is one kill still to come. Whoever unlinks it dies there, so each planned kill
-lands exactly once, whichever worker and process gets to the boundary first.
+The plan is a folder: a file ``PHASE.EDGE`` is one kill still to come. Whoever unlinks it dies there, so each planned
+kill lands exactly once, whichever worker and process gets to the boundary first.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from briefings import MIXED, briefing, only, rejected
 
-from everloop.operators.auditors import default_panel
+from everloop.operators.auditors import PANEL, panel
 from everloop.operators.base import Case, Plan, Proposal, Stage
 from everloop.operators.contamination import ContaminationAuditor
 from everloop.operators.curriculum import Curriculum
@@ -27,8 +27,8 @@ def case(proposal: Proposal = CLEAN, **more: object) -> Case:
 
 
 def test_the_panel_has_every_kind_once() -> None:
-    assert [auditor.kind for auditor in default_panel()] == ["rationale", "significance", "contamination", "regression"]
-    assert [auditor.stage for auditor in default_panel()] == [Stage.SCREEN] * 2 + [Stage.AUDIT] * 2
+    assert [auditor.kind for auditor in panel(PANEL)] == ["rationale", "significance", "contamination", "regression"]
+    assert [auditor.stage for auditor in panel(PANEL)] == [Stage.SCREEN] * 2 + [Stage.AUDIT] * 2
 
 
 def test_contamination() -> None:

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from everloop.errors import InvalidRequest
-from everloop.operators.auditors import default_panel
+from everloop.operators.auditors import PANEL, panel
 from everloop.operators.base import Briefing, Case, Operator, Plan, Stage
 from everloop.operators.curriculum import ALTERNATIVES, Curriculum
 from everloop.operators.no_replay import NoReplay
@@ -103,7 +103,7 @@ def test_law_what_it_proposes_passes_the_screens(
     tried = [rejected(plan) for plan in exhaust(Curriculum(), brief)[:done]]
     for proposal in Curriculum().propose(replace(brief, tried=tried)):
         case = Case(proposal, tried, None)
-        for auditor in default_panel():
+        for auditor in panel(PANEL):
             if auditor.stage is Stage.SCREEN:
                 review = auditor.review(case)
                 assert review.passed, (auditor.kind, review.reason, proposal)
@@ -189,7 +189,7 @@ def test_no_replay_adds_only_and_replays_nothing() -> None:
 
 def test_no_replay_passes_the_screens_so_that_only_the_floor_stops_it() -> None:
     proposal = only(NoReplay().propose(briefing(MIXED)))
-    screens = [auditor for auditor in default_panel() if auditor.stage is Stage.SCREEN]
+    screens = [auditor for auditor in panel(PANEL) if auditor.stage is Stage.SCREEN]
     assert all(auditor.review(Case(proposal, (), None)).passed for auditor in screens)
     assert "without replay (0%)" in proposal.rationale.risks
 

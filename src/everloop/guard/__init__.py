@@ -1,4 +1,4 @@
-"""guard: limits of a run, snapshots of what was certified."""
+"""What a run may use (limits, goal, stop) and the snapshots of what it certified."""
 
 from everloop.guard.limits import Goal, Limits, Stop
 

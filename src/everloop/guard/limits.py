@@ -35,7 +35,7 @@ class Limits:
     dev_use_cap: int = 20
     """Uses of a dev set before it is retired and redrawn."""
     collect_tasks: int = 250
-    """Tasks sampled a round."""
+    """Tasks sampled a round, in each family the plan trains on."""
     collect_k: int = 4
     """Samples a task."""
     admission_n: int = 100

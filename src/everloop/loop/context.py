@@ -17,7 +17,7 @@ from everloop.evidence.gates.registry import gate_from_json
 from everloop.guard.limits import Goal, Limits, Stop
 from everloop.loop.journal import Journal, Observer, unobserved
 from everloop.loop.lines import Lines
-from everloop.operators.auditors import default_panel
+from everloop.operators.auditors import panel
 from everloop.operators.base import Auditor, Operator
 from everloop.operators.registry import operator
 from everloop.paths import Home, RunPaths
@@ -118,7 +118,7 @@ class Context:
     @cached_property
     def auditors(self) -> tuple[Auditor, ...]:
         """The panel."""
-        return default_panel()
+        return panel(cast(list[str], self.options["auditors"]))
 
     @cached_property
     def launcher(self) -> Launcher:

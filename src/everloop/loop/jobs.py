@@ -6,10 +6,11 @@ import shutil
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
 from sqlalchemy import Connection
 
-from everloop.errors import CheckpointCorrupt, JobFailed, StorageFull
+from everloop.errors import CheckpointCorrupt, IncumbentUnavailable, JobFailed, StorageFull
 from everloop.events import Event, EventKind, Json, JsonValue
 from everloop.ledger import reservations
 from everloop.loop.context import Context
@@ -60,8 +61,8 @@ def train(context: Context, training: Training) -> Json:
     attempt = lost = 0
     while True:
         attempt += 1
-        launch(context, training, attempt)
-        ended = wait(context, training, attempt)
+        launched = launch(context, training, attempt)
+        ended = wait(context, training, attempt, cast(int, launched["generation"]))
         lost += ended["state"] == JobState.LOST
         if not _again(context, ended, lost):
             break
@@ -79,12 +80,12 @@ def launch(context: Context, training: Training, attempt: int) -> Json:
     )
 
 
-def wait(context: Context, training: Training, attempt: int) -> Json:
-    """Phase: wait for the job, settle its cost, check what it left."""
+def wait(context: Context, training: Training, attempt: int, generation: int) -> Json:
+    """Phase: wait for the job (launched in `generation` of the run), settle its cost, check what it left."""
     return context.journal.phase(
         training.round,
         "train",
-        lambda _: _wait(context, training, attempt),
+        lambda _: _wait(context, training, attempt, generation),
         candidate=f"{training.name}.a{attempt}",
         spends=True,
         announce=True,
@@ -92,10 +93,10 @@ def wait(context: Context, training: Training, attempt: int) -> Json:
 
 
 def _again(context: Context, ended: Json, lost: int) -> bool:
-    """Whether another attempt is due: a lost machine, or a full disk that an owner has since resumed from."""
+    """Whether another attempt is due: a lost machine, or surroundings that an owner has mended before resuming."""
     if ended["state"] == JobState.LOST:
         return lost < ATTEMPTS
-    return ended["code"] == StorageFull.code and ended["generation"] != context.row.generation
+    return ended["code"] in _SURROUNDINGS and ended["generation"] != context.row.generation
 
 
 def _accepted(training: Training, ended: Json) -> Json:
@@ -110,8 +111,20 @@ def _inline(context: Context, training: Training) -> Done:
     out = context.paths.root / "checkpoints" / training.name
     if out.exists():
         shutil.rmtree(out)
-    manifest = context.trainer.train(_request(context, training, out), lambda _: None)
-    return Done(_left(context, f"checkpoints/{training.name}", manifest))
+    request = _request(context, training, out)
+    if request.parent is not None:
+        _whole(request.parent)
+    manifest = context.trainer.train(request, lambda _: None)
+    return Done(_left(f"checkpoints/{training.name}", manifest, context.row.generation))
+
+
+def _whole(parent: Path) -> None:
+    """IncumbentUnavailable when the checkpoint a training goes on from is corrupt: not the candidate's fault."""
+    try:
+        checkpoints.verify(parent)
+    except CheckpointCorrupt as error:
+        then = "Restore it from its snapshot, then resume the run"
+        raise IncumbentUnavailable("the incumbent cannot be trained on", why=error.message, then=then) from error
 
 
 def _request(context: Context, training: Training, out: Path) -> TrainRequest:
@@ -120,13 +133,13 @@ def _request(context: Context, training: Training, out: Path) -> TrainRequest:
     return TrainRequest(rows, out, parent, training.seed, training.settings)
 
 
-def _left(context: Context, checkpoint: str, manifest: Manifest) -> Json:
+def _left(checkpoint: str, manifest: Manifest, generation: int) -> Json:
     """The result of a training that left a checkpoint."""
-    ended = _ended(context, JobState.COMPLETED, "", "")
+    ended = _ended(JobState.COMPLETED, "", "", generation)
     return ended | {"checkpoint": checkpoint, "sha256": manifest.weights_sha256, "rows": manifest.rows}
 
 
-def _ended(context: Context, state: JobState, reason: str, code: str) -> Json:
+def _ended(state: JobState, reason: str, code: str, generation: int) -> Json:
     """The result of a training that left none; `code` is the error it stands for."""
     return {
         "state": str(state),
@@ -135,7 +148,7 @@ def _ended(context: Context, state: JobState, reason: str, code: str) -> Json:
         "rows": None,
         "reason": reason,
         "code": code,
-        "generation": context.row.generation,
+        "generation": generation,
     }
 
 
@@ -193,13 +206,14 @@ def _launch(context: Context, training: Training, attempt: int) -> Done:
     context.launcher.launch(context.paths.job(spec.job), spec)
     data: dict[str, JsonValue] = {"job": spec.job, "purpose": training.purpose, "reserved_micros": worst}
     text = f"job {spec.job} started: {training.settings.steps} steps for {training.name}"
-    return Done({"job": spec.job}, [Event(EventKind.JOB, text, training.round, "build", "student", "train", data)])
+    result: Json = {"job": spec.job, "generation": context.row.generation}
+    return Done(result, [Event(EventKind.JOB, text, training.round, "build", "student", "train", data)])
 
 
-def _wait(context: Context, training: Training, attempt: int) -> Done:
+def _wait(context: Context, training: Training, attempt: int, generation: int) -> Done:
     job = _job(training, attempt)
     status = _final(context, job)
-    result = _checked(context, job, status)
+    result = _checked(context, job, status, generation)
     cost = Money.from_usd(context.means.settings.local_usd_per_hour * status.seconds / 3600).micros
 
     def write(tx: Connection) -> None:
@@ -232,16 +246,18 @@ def _final(context: Context, job: str) -> JobStatus:
     return status
 
 
-_CODES = {4: StorageFull.code, 5: CheckpointCorrupt.code}
-"""What the return codes of `everloop.students.training` stand for; any other is a failed job."""
+_CODES = {4: StorageFull.code, 5: IncumbentUnavailable.code}
+"""What the return codes of `everloop.students.training` stand for (5: a corrupt parent); any other is a failed job."""
+_SURROUNDINGS = frozenset(_CODES.values())
 
 
-def _checked(context: Context, job: str, status: JobStatus) -> Json:
+def _checked(context: Context, job: str, status: JobStatus, generation: int) -> Json:
     """The result of an ended job; one that left a corrupt or no checkpoint has failed, whatever it returned."""
     if status.state is not JobState.COMPLETED:
-        return _ended(context, status.state, status.reason, _CODES.get(status.returncode or 0, JobFailed.code))
+        code = _CODES.get(status.returncode or 0, JobFailed.code)
+        return _ended(status.state, status.reason, code, generation)
     relative = f"jobs/{job}/out/checkpoint"
     try:
-        return _left(context, relative, checkpoints.verify(context.paths.root / relative))
+        return _left(relative, checkpoints.verify(context.paths.root / relative), generation)
     except CheckpointCorrupt as error:
-        return _ended(context, JobState.FAILED, error.message, error.code)
+        return _ended(JobState.FAILED, error.message, error.code, generation)

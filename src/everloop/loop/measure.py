@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from everloop.domains.base import Item
-from everloop.errors import EvaluationFailed, IncumbentUnavailable
+from everloop.errors import CheckpointCorrupt, EvaluationFailed, IncumbentUnavailable
 from everloop.evidence.score import Score
 from everloop.evidence.tally import Outcome, Tally
 from everloop.ledger import reservations
@@ -59,7 +59,7 @@ class Measure:
         """Answers of a checkpoint the run stands on. IncumbentUnavailable when it cannot be measured."""
         try:
             return self._answers(checkpoint, items, "incumbent")
-        except EvaluationFailed as error:
+        except (EvaluationFailed, CheckpointCorrupt) as error:
             raise IncumbentUnavailable(
                 "the incumbent could not be measured", why=error.message, then="Mend it, then resume the run"
             ) from error
@@ -71,8 +71,10 @@ class Measure:
         student = self.context.means.students.student(self.context.trainer.name)
         try:
             return _tried(lambda: student.samples(checkpoint, prompts, k=k, temperature=1.0, seed=seed))
-        except EvaluationFailed as error:
-            raise IncumbentUnavailable("the incumbent could not be sampled", why=error.message) from error
+        except (EvaluationFailed, CheckpointCorrupt) as error:
+            raise IncumbentUnavailable(
+                "the incumbent could not be sampled", why=error.message, then="Mend it, then resume the run"
+            ) from error
 
     def _answers(self, checkpoint: Path, items: Sequence[Item], who: str) -> Answers:
         self._count(len(items), who)

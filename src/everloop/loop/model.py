@@ -58,8 +58,7 @@ def _collect(context: Context, row: RunRow, number: int, candidate: str, plan: P
     draw = None
     tasks = 0
     if plan.source == "collected":
-        each = -(-context.limits.collect_tasks // len(plan.families))
-        drawn, draw = itemsets.of_family(context, "train", dict.fromkeys(plan.families, each))
+        drawn, draw = itemsets.of_family(context, "train", dict.fromkeys(plan.families, context.limits.collect_tasks))
         tasks = len(draw.items)
         fresh = _verified(context, lines, number, candidate, drawn, plan)
     known = rows.known(context, lines.head.rows_files)

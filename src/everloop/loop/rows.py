@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import asdict, replace
 
 from everloop.errors import StorageFull
@@ -23,7 +24,8 @@ def write(context: Context, name: str, rows: Sequence[Row]) -> str:
         partial.write_text(text)
         partial.replace(path)
     except OSError as error:
-        partial.unlink(missing_ok=True)
+        with suppress(OSError):
+            partial.unlink(missing_ok=True)
         why = error.strerror or str(error)
         raise StorageFull(f"{relative} could not be written", why=why, then="Free some room, then resume") from error
     return relative

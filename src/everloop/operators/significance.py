@@ -1,4 +1,8 @@
-"""Auditor: a candidate must be another idea than the head's plan and than every plan rejected against this head."""
+"""Auditor: a candidate must be another idea than every plan rejected against this head.
+
+The plan that made the head counts only for a candidate that collects nothing new: the same plan on samples of a better
+head is other data, and the next step of self-training.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +22,7 @@ class SignificanceAuditor:
         """Reject if the plan repeats the head's or an earlier rejected one."""
         plan = case.proposal.plan
         earlier = [(f"plan {one.decision} before ({one.reason:.80})", one.plan) for one in case.tried]
-        if case.head_plan is not None:
+        if case.head_plan is not None and plan.source == "known":
             earlier.insert(0, ("plan that made the head", case.head_plan))
         for whose, other in earlier:
             if near(plan, other):

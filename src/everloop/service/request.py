@@ -9,6 +9,7 @@ from typing import cast
 from everloop.errors import InvalidRequest
 from everloop.events import Json, JsonValue
 from everloop.guard.limits import Goal, Limits, Stop
+from everloop.operators.auditors import PANEL
 
 ROUNDS = (1, 1000)
 """Least and most rounds of a run."""
@@ -17,7 +18,7 @@ BRIEF = 4000
 
 _RUN = re.compile(r"[a-z0-9-]{1,64}")
 _KEYS = ("run", "brief", "limits", "domain", "rounds", "dry_run", "student_model", "goal", "stop", "options")
-_OPTIONS = ("seed", "operator", "trainer", "gate", "launcher")
+_OPTIONS = ("seed", "operator", "trainer", "gate", "launcher", "auditors")
 _TRAINERS = {"synthetic": "synthetic"}
 """Trainers of domains whose student is not the built-in one."""
 
@@ -36,10 +37,12 @@ class Options:
     """Decision policy."""
     launcher: str = "local"
     """Entry point of the group ``everloop.launchers``."""
+    auditors: tuple[str, ...] = PANEL
+    """Entry points of the group ``everloop.auditors``; the panel that reviews every candidate."""
 
     def to_json(self) -> dict[str, JsonValue]:
         """The fields as JSON."""
-        return {name: getattr(self, name) for name in _OPTIONS}
+        return {name: getattr(self, name) for name in _OPTIONS} | {"auditors": list(self.auditors)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +122,12 @@ def _text(document: Json, name: str, default: str) -> str:
     return value
 
 
+def _names(value: JsonValue) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
+        raise InvalidRequest("options.auditors must be a list of names", why=f"got {value!r:.80}")
+    return tuple(str(name) for name in value)
+
+
 def _options(document: JsonValue, domain: str) -> Options:
     if not isinstance(document, dict):
         raise InvalidRequest("options must be an object", why=f"got {document!r}")
@@ -130,6 +139,7 @@ def _options(document: JsonValue, domain: str) -> Options:
         trainer=_text(document, "trainer", _TRAINERS.get(domain, standard.trainer)),
         gate=_text(document, "gate", standard.gate),
         launcher=_text(document, "launcher", standard.launcher),
+        auditors=_names(document.get("auditors", list(standard.auditors))),
     )
 
 

@@ -15,6 +15,7 @@ from everloop.errors import Conflict, InvalidDirective, InvalidRequest, InvalidS
 from everloop.events import Event, EventKind, Json, JsonValue
 from everloop.evidence.protocol import EvaluationProtocol
 from everloop.ledger import caps
+from everloop.operators.auditors import panel as find_panel
 from everloop.operators.registry import operator as find_operator
 from everloop.remote.launchers.registry import launcher as find_launcher
 from everloop.service import protocols
@@ -36,6 +37,7 @@ def start(installation: Installation, request: StartRequest, caller: Caller = LO
     """Record a run and freeze its protocol; a worker picks it up. Conflict when the id exists or no slot is free."""
     domain = find_domain(request.domain)
     find_operator(request.options.operator)
+    find_panel(request.options.auditors)
     find_launcher(request.options.launcher)
     find_trainer(request.options.trainer)
     if request.goal is not None and request.goal.split not in {"all", *domain.families()}:

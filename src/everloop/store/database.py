@@ -15,6 +15,8 @@ from sqlalchemy import Connection, event
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 
 from everloop.errors import StoreUnavailable
+from everloop.store import workers
+from everloop.store.migrating import migrate
 
 T = TypeVar("T")
 
@@ -34,9 +36,7 @@ class Database:
 
     def migrate(self) -> None:
         """Bring the schema to this release; idempotent, and safe when two processes do it at once."""
-        from everloop.store.migrating import migrate
-
-        self.retrying(lambda: migrate(self))
+        self.retrying(lambda: migrate(self.engine))
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
@@ -50,8 +50,6 @@ class Database:
 
         `durable`: it survives a power cut (SQLite synchronous FULL instead of NORMAL; PostgreSQL always does).
         """
-        from everloop.store import workers
-
         with self.engine.connect() as connection:
             if self.sqlite:
                 _synchronous(connection, "FULL" if durable else "NORMAL")

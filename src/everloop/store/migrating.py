@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 from alembic import command
@@ -11,19 +10,16 @@ from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 
-if TYPE_CHECKING:
-    from everloop.store.database import Database
-
 _LOCK = 7_233_001
 """Key of PostgreSQL's advisory lock while migrating."""
 
 
-def migrate(database: Database) -> None:
+def migrate(engine: sa.Engine) -> None:
     """Upgrade to the newest revision in one transaction; a second process waits, then finds nothing to do."""
     config = configuration()
     head = ScriptDirectory.from_config(config).get_current_head()
-    with database.engine.connect() as connection, connection.begin():
-        if not database.sqlite:
+    with engine.connect() as connection, connection.begin():
+        if engine.dialect.name == "postgresql":
             connection.execute(sa.text("select pg_advisory_xact_lock(:key)"), {"key": _LOCK})
         if MigrationContext.configure(connection).get_current_revision() == head:
             return
