@@ -32,6 +32,7 @@ SCREENED: Json = {
     "round": 1,
     "phase": "evaluate",
     "data": {
+        "candidate": "r1c1",
         "families": {"add3": COUNTS},
         "screen": {"wins": 12, "losses": 2, "pairs": 40, "estimate": 0.25, "threshold": 0.05},
     },
@@ -44,7 +45,8 @@ CERTIFIED: Json = {
     "phase": "certify",
     "tool": "gate",
     "data": {
-        "certification": {"against": "v0", "wins": 61, "losses": 3, "pairs": 180, "log_e": 30.2, "threshold": 5.3}
+        "candidate": "r1c1",
+        "certification": {"against": "v0", "wins": 61, "losses": 3, "pairs": 180, "log_e": 30.2, "threshold": 5.3},
     },
 }
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import deque
 from dataclasses import dataclass, field
 
@@ -11,8 +10,6 @@ from everloop.events import Json
 
 RECENT = 8
 """Events shown."""
-
-_CANDIDATE = re.compile(r"\br\d+c\d+\b")
 
 
 @dataclass(slots=True)
@@ -126,7 +123,6 @@ class Watch:
 
 
 def _candidate(event: Json) -> str:
-    """Whom an event is about: named in its data, else the first candidate in its text."""
+    """Whom an event is about."""
     named = part(event, "data").get("candidate")
-    found = _CANDIDATE.search(word(event.get("text")))
-    return word(named) if named else found.group() if found else MISSING
+    return word(named) if named else MISSING

@@ -81,7 +81,8 @@ def _certify(context: Context, row: RunRow, number: int, last: bool) -> Done:
         seen.draw.keep(tx, context.run)
         _record(tx, context, number, lines, seen, version)
 
-    event = Event(EventKind.ROUND, _told(lines, seen, version), number, "certify", "loop", "gate", dict(result))
+    data = result | {"candidate": lines.head.name}
+    event = Event(EventKind.ROUND, _told(lines, seen, version), number, "certify", "loop", "gate", data)
     return Done(result, [event], write, then)
 
 

@@ -6,7 +6,6 @@ import json
 import os
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import asdict, replace
 
 from everloop.errors import StorageFull
 from everloop.loop.context import Context
@@ -17,7 +16,7 @@ def write(context: Context, name: str, rows: Sequence[Row]) -> str:
     """Write ``rows/NAME.jsonl`` whole or not at all; returns its path relative to the run's folder."""
     relative = f"rows/{name}.jsonl"
     path = context.paths.root / relative
-    text = "".join(json.dumps(asdict(row), sort_keys=True) + "\n" for row in rows)
+    text = "".join(_line(row) for row in rows)
     partial = path.with_suffix(f".{os.getpid()}.tmp")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -48,4 +47,11 @@ def known(context: Context, files: Iterable[str]) -> list[Row]:
 
 def weighted(rows: Sequence[Row], share: float) -> list[Row]:
     """The rows with weights that sum to `share`, so that a batch draws that share of itself from them."""
-    return [replace(row, weight=share / len(rows)) for row in rows]
+    weight = share / len(rows)
+    return [Row(row.family, row.prompt, row.completion, weight) for row in rows]
+
+
+def _line(row: Row) -> str:
+    # fields by hand: `asdict` takes five times as long, and a round writes every row it knows
+    document = {"family": row.family, "prompt": row.prompt, "completion": row.completion, "weight": row.weight}
+    return json.dumps(document) + "\n"

@@ -119,9 +119,8 @@ def _evaluate(context: Context, row: RunRow, number: int, artifact: Artifact) ->
     result: Json = {"ruling": str(verdict.ruling), "screen": screen, "families": tallies_json(families)}
     result |= {"formed": formed, "answered": len(outcomes) - outcomes.count(None), "asked": len(outcomes)}
     result |= {"candidate_missing": tally.candidate_missing, "baseline_missing": tally.baseline_missing}
-    event = Event(
-        EventKind.TOOL_RESULT, _told(artifact, tally, verdict), number, "evaluate", "loop", "gate", dict(result)
-    )
+    text, data = _told(artifact, tally, verdict), result | {"candidate": artifact.name}
+    event = Event(EventKind.TOOL_RESULT, text, number, "evaluate", "loop", "gate", data)
     used = replace(lines, dev=replace(dev, uses=dev.uses + 1), gate=context.gate.screened(lines.gate, verdict))
     return Done(result, [event], lambda tx: stored_sets.use(tx, context.run, "dev", dev.generation), used)
 
