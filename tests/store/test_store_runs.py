@@ -117,8 +117,8 @@ def test_events_are_append_only(database: Database, run: str, change: str) -> No
 @pytest.mark.parametrize("first", [{}, {"a": 1}])
 def test_the_first_result_of_a_phase_stands(database: Database, run: str, first: dict[str, int]) -> None:
     with database.write() as tx:
-        assert phases.put(tx, run, 1, "build", "", first) == first
-        assert phases.put(tx, run, 1, "build", "", {"b": 2}) == first
+        assert phases.add(tx, run, 1, "build", "", first)
+        assert not phases.add(tx, run, 1, "build", "", {"b": 2})
     with database.read() as tx:
         assert phases.get(tx, run, 1, "build") == first
         assert phases.get(tx, run, 1, "measure") is None

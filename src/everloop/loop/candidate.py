@@ -74,7 +74,7 @@ def _prove(context: Context, number: int, name: str) -> list[str]:
 
 def _screen(context: Context, number: int, name: str) -> Done:
     """The allow-list and the auditors that need nothing built."""
-    case = _case(context, name)
+    case = _case(context, name, remember=REMEMBERED)
     plan = case.proposal.plan
     outside = sorted({one.target for one in case.proposal.interventions} - TARGETS)
     unknown = sorted(set(plan.families) - set(context.domain.families()))
@@ -177,6 +177,7 @@ def _case(
     context: Context,
     name: str,
     *,
+    remember: int = 0,
     rows: Sequence[Row] = (),
     reserved: Callable[[str], str | None] | None = None,
     family_results: Mapping[str, tuple[int, int, int]] | None = None,
@@ -185,10 +186,10 @@ def _case(
     with context.means.database.read() as tx:
         lines = lines_of(runs.require(tx, context.run))
         stored = candidates.require(tx, context.run, name)
-        tried = [tried_of(one) for one in candidates.tried_since(tx, context.run, lines.moved, REMEMBERED)]
+        refused = candidates.tried_since(tx, context.run, lines.moved, remember) if remember else []
     return Case(
         proposal=proposal_of(stored.proposal),
-        tried=tried,
+        tried=[tried_of(one) for one in refused],
         head_plan=plan_of(lines.head.plan) if lines.head.plan else None,
         rows=rows,
         reserved=reserved,

@@ -73,7 +73,8 @@ class Context:
     @cached_property
     def journal(self) -> Journal:
         """The run's journal."""
-        return Journal(self.means.database, self.means.worker, self.row.run, self.means.observer)
+        announces = not self.trainer.capabilities().inline  # an inline student answers faster than a reader looks
+        return Journal(self.means.database, self.means.worker, self.row.run, self.means.observer, announces)
 
     @cached_property
     def limits(self) -> Limits:

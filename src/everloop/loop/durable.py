@@ -1,20 +1,21 @@
 """The cage of DBOS: the only module that knows it.
 
 A run is the workflow ``RUN.gG`` (G counts resumes and extends); a round is its child ``RUN.gG.rN``. What a run *is* is
-read from our own store only; DBOS decides nothing but which worker carries a workflow on after a crash. Its three holes
+read from our own store only; DBOS decides nothing but which worker carries a workflow on after a crash. The phases
+inside a round are no steps of DBOS: `everloop.loop.journal` keeps each result in the transaction of everything that
+follows from it, and a second journal would only repeat it (two transactions a phase, 32 ms a round). Its three holes
 are closed here and in `everloop.store`: its transactions begin IMMEDIATE on SQLite (the engine is ours), every worker
 incarnation has its own executor id (the worker's epoch), and work of dead workers is re-enqueued by `recover`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
-from typing import Protocol, TypeVar
+from collections.abc import Collection
+from typing import Protocol
 
 from dbos import DBOS, DBOSConfig, SetWorkflowID
 from dbos._error import DBOSException
 
-from everloop.events import Json
 from everloop.store.database import Database
 
 QUEUE = "everloop-runs"
@@ -23,8 +24,6 @@ VERSION = "1"
 
 DurableError = DBOSException
 """What the engine itself may raise inside a workflow."""
-
-T = TypeVar("T")
 
 
 class Workflows(Protocol):
@@ -102,11 +101,6 @@ def round_of(run: str, generation: int, number: int) -> str:
     """Carry out a round as a child workflow of the calling run workflow."""
     with SetWorkflowID(f"{workflow_id(run, generation)}.r{number}"):
         return _round(run, generation, number)
-
-
-def step(name: str, work: Callable[[], Json]) -> Json:
-    """Run `work` as a journalled step: at least once, and never again once its result is recorded."""
-    return DBOS.run_step({"name": name}, work)
 
 
 def recover(live: Collection[int]) -> int:

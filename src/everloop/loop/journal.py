@@ -15,7 +15,6 @@ from sqlalchemy import Connection
 
 from everloop.errors import EverloopError, StaleWorker, StoreUnavailable
 from everloop.events import Event, Json
-from everloop.loop import durable
 from everloop.loop.failure import Failure
 from everloop.loop.lines import Lines
 from everloop.store import events, phases, runs
@@ -77,6 +76,8 @@ class Journal:
     """Which run."""
     observer: Observer = unobserved
     """Sees boundaries."""
+    announces: bool = True
+    """Whether phases that may take long are shown while they are at work."""
 
     def phase(
         self,
@@ -94,11 +95,7 @@ class Journal:
         only when it is done (for phases that take long). Raises Failure when the work failed for a reason that belongs
         to the run.
         """
-        name = f"{phase}:{candidate}" if candidate else phase
-        key = _Key(number, phase, candidate, spends, announce)
-        return durable.step(name, lambda: self._guarded(key, work))
-
-    def _guarded(self, key: _Key, work: Callable[[RunRow], Done]) -> Json:
+        key = _Key(number, phase, candidate, spends, announce and self.announces)
         try:
             return self._once(key, work)
         except (StaleWorker, StoreUnavailable):
@@ -111,13 +108,17 @@ class Journal:
             what = f"{type(error).__name__} in phase {key.phase} of round {key.round}"
             raise Failure(EverloopError.code, f"{what}. The worker's log has the traceback") from error
 
-    def _once(self, key: _Key, work: Callable[[RunRow], Done]) -> Json:
-        self.observer(key.phase, "begin")
+    def _look(self, key: _Key) -> tuple[Json | None, RunRow | None]:
+        """The result of a phase that was done; otherwise the run's row, to work it with."""
         with self.database.read() as tx:
             known = phases.get(tx, self.run, key.round, key.phase, key.candidate)
-            row = runs.require(tx, self.run)
-        if known is not None:
-            return known
+            return known, runs.require(tx, self.run) if known is None else None
+
+    def _once(self, key: _Key, work: Callable[[RunRow], Done]) -> Json:
+        known, row = self.database.retrying(lambda: self._look(key))
+        if row is None:
+            return known or {}
+        self.observer(key.phase, "begin")
         if key.announce:
             self.database.retrying(lambda: self._announce(key))
         done = work(row)
@@ -132,16 +133,13 @@ class Journal:
 
     def _commit(self, key: _Key, done: Done) -> Json:
         with self.database.write(durable=key.spends, worker=self.worker) as tx:
-            known = phases.get(tx, self.run, key.round, key.phase, key.candidate)
-            if known is not None:
-                return known
-            phases.put(tx, self.run, key.round, key.phase, key.candidate, done.result)
+            if not phases.add(tx, self.run, key.round, key.phase, key.candidate, done.result):
+                return phases.get(tx, self.run, key.round, key.phase, key.candidate) or {}
             done.write(tx)
             columns: dict[str, object] = dict(done.columns)
             if done.lines is not None:
                 columns["lines"] = done.lines.to_json()
                 columns["working_head"] = done.lines.head.name
                 columns["best_version"] = done.lines.version
-            runs.update(tx, self.run, **({"phase": key.phase} | columns))
-            events.append(tx, self.run, *done.events)
+            events.append(tx, self.run, *done.events, **({"phase": key.phase} | columns))
         return done.result

@@ -7,7 +7,7 @@ from typing import cast
 
 from everloop.events import Json
 from everloop.operators.base import Intervention, Plan, Proposal, Rationale, Tried
-from everloop.store.candidates import CandidateRow
+from everloop.store.candidates import TriedRow
 from everloop.students.base import TrainSettings
 from everloop.values import built
 
@@ -38,7 +38,6 @@ def proposal_of(document: Json) -> Proposal:
     )
 
 
-def tried_of(row: CandidateRow) -> Tried:
-    """A stored candidate as its operator remembers it."""
-    plan = plan_of(cast(Json, row.proposal["plan"]))
-    return Tried(plan, str(row.decision), row.reasons[0] if row.reasons else "")
+def tried_of(row: TriedRow) -> Tried:
+    """A refused candidate as its operator remembers it."""
+    return Tried(plan_of(row.plan), row.decision, row.reasons[0] if row.reasons else "")

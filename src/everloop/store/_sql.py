@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -27,6 +27,23 @@ def insert_once(tx: Connection, table: Table, values: Mapping[str, Any]) -> bool
     statement = _insert(tx, table).values(**values).on_conflict_do_nothing()
     # RETURNING, not rowcount: psycopg's rowcount of an insert does not reach us, and -1 would read as "inserted"
     return tx.execute(statement.returning(*table.primary_key)).first() is not None
+
+
+def insert_new(tx: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> int:
+    """Insert the rows whose keys are not there, in one statement; returns how many were new."""
+    if not rows:
+        return 0
+    statement = _insert(tx, table).values(list(rows)).on_conflict_do_nothing()
+    return len(tx.execute(statement.returning(*table.primary_key)).all())
+
+
+def raise_to(tx: Connection, table: Table, column: str, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Insert rows, or raise `column` of the row with the same primary key; a greater value stays."""
+    if not rows:
+        return
+    statement = _insert(tx, table).values(list(rows))
+    keys, new = [one.name for one in table.primary_key], statement.excluded[column]
+    tx.execute(statement.on_conflict_do_update(index_elements=keys, set_={column: new}, where=table.c[column] < new))
 
 
 def upsert(tx: Connection, table: Table, values: Mapping[str, Any]) -> None:

@@ -45,9 +45,22 @@ class CandidateRow:
     """ISO time of the proposal."""
 
 
+@dataclass(frozen=True, slots=True)
+class TriedRow:
+    """What is remembered of a refused candidate."""
+
+    plan: Json
+    """Its plan."""
+    decision: str
+    """One of `REFUSED`."""
+    reasons: Sequence[str]
+    """Why it was refused."""
+
+
 def put(tx: Connection, run: str, candidate: str, *, round: int, proposal: Json, fingerprint: str) -> None:  # noqa: A002
     """Record a proposal; nothing changes when it is there."""
     values: dict[str, Any] = {"run": run, "candidate": candidate, "round": round, "proposal": proposal}
+    values["plan"] = proposal["plan"]
     values |= {"fingerprint": fingerprint, "reasons": [], "at": iso(utcnow())}
     insert_once(tx, candidates, values)
 
@@ -82,12 +95,12 @@ def of_rounds(tx: Connection, run: str, numbers: Sequence[int]) -> list[Candidat
     return [make(CandidateRow, found) for found in tx.execute(query).mappings()]
 
 
-def tried_since(tx: Connection, run: str, number: int, limit: int = 200) -> list[CandidateRow]:
-    """Refused candidates from round `number` on, newest first."""
+def tried_since(tx: Connection, run: str, number: int, limit: int = 200) -> list[TriedRow]:
+    """Refused candidates from round `number` on, newest first; only what an operator remembers of them."""
     query = (
-        sa.select(candidates)
+        sa.select(candidates.c.plan, candidates.c.decision, candidates.c.reasons)
         .where(candidates.c.run == run, candidates.c.round >= number, candidates.c.decision.in_(REFUSED))
         .order_by(candidates.c.round.desc(), candidates.c.candidate.desc())
         .limit(limit)
     )
-    return [make(CandidateRow, found) for found in tx.execute(query).mappings()]
+    return [make(TriedRow, found) for found in tx.execute(query).mappings()]

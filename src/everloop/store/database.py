@@ -22,6 +22,9 @@ T = TypeVar("T")
 
 PATIENCE = 60.0
 """Seconds a transaction is tried again before the store counts as unavailable."""
+IDLE_MS = 3_000
+"""Milliseconds a PostgreSQL session may idle inside a transaction: a worker that was stopped there must not hold its
+locks against the peer that takes over. Our transactions do no work of their own between statements."""
 BUSY_MS = 30_000
 """Milliseconds a SQLite connection waits for another writer."""
 
@@ -102,7 +105,8 @@ def _postgresql(url: str) -> sa.Engine:
     parsed = sa.make_url(url)
     if parsed.drivername in {"postgresql", "postgres"}:
         parsed = parsed.set(drivername="postgresql+psycopg")
-    return sa.create_engine(parsed, pool_size=10, max_overflow=20, pool_pre_ping=True)
+    options = {"options": f"-c idle_in_transaction_session_timeout={IDLE_MS}"}
+    return sa.create_engine(parsed, pool_size=10, max_overflow=20, pool_pre_ping=True, connect_args=options)
 
 
 def _sqlite(url: str) -> sa.Engine:

@@ -14,9 +14,13 @@ from everloop.store.tables import events, runs
 from everloop.values import iso, utcnow
 
 
-def append(tx: Connection, run: str, *happened: Event) -> int:
-    """Append events in order; returns the newest ``seq``. RunNotFound without such a run."""
-    claim = sa.update(runs).where(runs.c.run == run).values(last_seq=runs.c.last_seq + len(happened))
+def append(tx: Connection, run: str, *happened: Event, **columns: Any) -> int:
+    """Append events in order and set columns of the run with them; returns the newest ``seq``.
+
+    RunNotFound without such a run.
+    """
+    values = columns | {"last_seq": runs.c.last_seq + len(happened), "updated_at": iso(utcnow())}
+    claim = sa.update(runs).where(runs.c.run == run).values(**values)
     last = tx.execute(claim.returning(runs.c.last_seq)).scalar()
     if last is None:
         raise RunNotFound(f"run {run} is not known")

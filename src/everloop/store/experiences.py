@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 import sqlalchemy as sa
 from sqlalchemy import Connection
 
-from everloop.store._sql import insert_once
+from everloop.store._sql import insert_new
 from everloop.store.tables import experiences
 
 
@@ -37,8 +37,8 @@ class ExperienceRow:
 
 
 def put(tx: Connection, run: str, found: Sequence[ExperienceRow]) -> int:
-    """Record experiences; those known already are left out. Returns how many were new."""
-    return sum(insert_once(tx, experiences, asdict(one) | {"run": run, "rolled_back": False}) for one in found)
+    """Record experiences in one statement; those known already are left out. Returns how many were new."""
+    return insert_new(tx, experiences, [asdict(one) | {"run": run, "rolled_back": False} for one in found])
 
 
 def recent(tx: Connection, run: str, number: int, limit: int) -> list[ExperienceRow]:

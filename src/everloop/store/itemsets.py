@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 from sqlalchemy import Connection
 
-from everloop.store._sql import insert_once, make
+from everloop.store._sql import insert_once, make, raise_to
 from everloop.store.tables import cursors as cursors_table
 from everloop.store.tables import uses as uses_table
 
@@ -38,12 +38,8 @@ def cursors(tx: Connection, run: str, set_name: str) -> dict[str, int]:
 
 def advance(tx: Connection, run: str, set_name: str, to: Mapping[str, int]) -> None:
     """Move cursors forward; one that is further already stays, so nothing is ever drawn twice."""
-    table = cursors_table
-    for family, cursor in to.items():
-        key = {"run": run, "set": set_name, "family": family}
-        if not insert_once(tx, table, key | {"cursor": cursor}):
-            where = (table.c.run == run, table.c.set == set_name, table.c.family == family, table.c.cursor < cursor)
-            tx.execute(sa.update(table).where(*where).values(cursor=cursor))
+    rows = [{"run": run, "set": set_name, "family": family, "cursor": cursor} for family, cursor in to.items()]
+    raise_to(tx, cursors_table, "cursor", rows)
 
 
 def renew(tx: Connection, run: str, set_name: str, generation: int, n: int, use_cap: int) -> None:

@@ -22,10 +22,7 @@ def get(tx: Connection, run: str, round: int, phase: str, candidate: str = "") -
     return cast(Json | None, found)
 
 
-def put(tx: Connection, run: str, round: int, phase: str, candidate: str, result: Json) -> Json:  # noqa: A002
-    """Record a result; returns what the store holds: an earlier result wins."""
+def add(tx: Connection, run: str, round: int, phase: str, candidate: str, result: Json) -> bool:  # noqa: A002
+    """Record a result; False, and nothing changed, when there is an earlier one."""
     values = {"run": run, "round": round, "phase": phase, "candidate": candidate, "result": result}
-    if insert_once(tx, phases, values):
-        return result
-    held = get(tx, run, round, phase, candidate)
-    return result if held is None else held
+    return insert_once(tx, phases, values)

@@ -112,6 +112,7 @@ candidates = Table(
     Column("decision", String(16)),
     Column("artifact", JSON(none_as_null=True)),
     Column("proposal", JSON, nullable=False),
+    Column("plan", JSON, nullable=False),
     Column("fingerprint", String(64), nullable=False),
     Column("reasons", JSON, nullable=False),
     Column("screen", JSON(none_as_null=True)),

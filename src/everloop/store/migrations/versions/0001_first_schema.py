@@ -21,6 +21,7 @@ def upgrade() -> None:
         sa.Column("decision", sa.String(length=16), nullable=True),
         sa.Column("artifact", sa.JSON(none_as_null=True), nullable=True),
         sa.Column("proposal", sa.JSON(), nullable=False),
+        sa.Column("plan", sa.JSON(), nullable=False),
         sa.Column("fingerprint", sa.String(length=64), nullable=False),
         sa.Column("reasons", sa.JSON(), nullable=False),
         sa.Column("screen", sa.JSON(none_as_null=True), nullable=True),
