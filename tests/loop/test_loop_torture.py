@@ -17,10 +17,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from harness import decisions, events, installation, log_of, state, wait_for, worker
+from harness import decisions, events, installation, log_of, request, state, wait_for, worker
 from torture import EDGES, PHASES, SECONDS, Torture, asked
 
+from everloop.errors import StaleWorker
 from everloop.service import runs
+from everloop.store import workers as lives
 
 _VARYING = re.compile(r"after [\d.]+ s|-a\d+")
 
@@ -141,9 +143,9 @@ def _is_free(path: Path) -> bool:
 def test_a_stale_workers_write_is_refused(tmp_path: Path) -> None:
     place = installation(tmp_path)
     with place.database.write() as tx:
-        epoch = workers.register(tx, "here", 1)
+        epoch = lives.register(tx, "here", 1)
     with place.database.write(worker=epoch) as tx:
-        assert workers.fence(tx, epoch, None)
+        assert lives.fence(tx, epoch, None)
     with pytest.raises(StaleWorker, match="may not write"), place.database.write(worker=epoch):
         pass
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import signal
 import sys
 import threading
@@ -106,15 +107,18 @@ class Worker:
 
 
 def main(settings: Settings, *, drain: bool = False, observer: Observer = unobserved) -> None:
-    """Run a worker in this process until SIGTERM, SIGINT or, with `drain`, until no run is active."""
+    """Run a worker until SIGTERM, SIGINT or, with `drain`, until no run is active; then end this process.
+
+    It does not wait for the phase a run is in: whatever that does is done again by the next worker, as after SIGKILL.
+    """
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
     worker = Worker(settings, observer)
     signal.signal(signal.SIGTERM, worker.stop)
     signal.signal(signal.SIGINT, worker.stop)
-    try:
-        worker.serve(drain=drain)
-    finally:
-        worker.close()
+    worker.serve(drain=drain)
+    worker.close()
+    logging.shutdown()
+    os._exit(0)
 
 
 if __name__ == "__main__":

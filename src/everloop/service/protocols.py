@@ -20,6 +20,9 @@ def freeze(request: StartRequest, domain: Domain) -> EvaluationProtocol:
     """The protocol of a start. InvalidRequest when the domain or its supply cannot carry it."""
     if domain.verifier is Verifier.NONE:
         raise InvalidRequest(f"domain {domain.name} cannot be improved", why="it has no verifier")
+    if domain.verifier is Verifier.SOFT:
+        why = "a person must approve each certification under a soft verifier, and approvals are not there yet"
+        raise InvalidRequest(f"domain {domain.name} cannot be improved", why=why)
     limits = request.limits
     gate = make_gate(request.options.gate, setting="model", dev_n=limits.dev_n, eval_limit=limits.eval_limit)
     judge, judge_version = domain.judge

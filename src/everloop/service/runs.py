@@ -44,7 +44,7 @@ def start(installation: Installation, request: StartRequest, caller: Caller = LO
         known = ", ".join(("all", *domain.families()))
         raise InvalidRequest(f"goal.split {request.goal.split} is not known", then=f"Known: {known}")
     protocol = protocols.freeze(request, domain)
-    new = _new_run(request, protocol, caller)
+    new = _new_run(request, protocol, caller, _worst_case(installation, request))
 
     def write(tx: Connection) -> None:
         most = installation.settings.max_active_runs
@@ -58,7 +58,14 @@ def start(installation: Installation, request: StartRequest, caller: Caller = LO
     return document(installation, request.run)
 
 
-def _new_run(request: StartRequest, protocol: EvaluationProtocol, caller: Caller) -> NewRun:
+def _worst_case(installation: Installation, request: StartRequest) -> float:
+    """Most that the run's own jobs can cost: the base, and a candidate and a control block each round, to the limit."""
+    settings = installation.settings
+    jobs = 0 if find_trainer(request.options.trainer).capabilities().inline else 2 * request.rounds + 1
+    return jobs * settings.local_usd_per_hour * settings.job_time_limit_seconds / 3600
+
+
+def _new_run(request: StartRequest, protocol: EvaluationProtocol, caller: Caller, worst_case_usd: float) -> NewRun:
     return NewRun(
         run=request.run,
         kind="model",
@@ -76,7 +83,7 @@ def _new_run(request: StartRequest, protocol: EvaluationProtocol, caller: Caller
         options=request.options.to_json(),
         protocol=protocol.to_json(),
         protocol_sha256=protocol.sha256,
-        worst_case_usd=None,
+        worst_case_usd=worst_case_usd,
         machine=machine(),
     )
 
