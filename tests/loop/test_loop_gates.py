@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from harness import carry, installation, request
 
 from everloop.evidence import GATES
-from harness import carry, installation, request
 
 
 @pytest.mark.parametrize("policy", GATES)

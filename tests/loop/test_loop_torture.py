@@ -150,6 +150,35 @@ def test_a_stale_workers_write_is_refused(tmp_path: Path) -> None:
         pass
 
 
+@pytest.mark.parametrize("edge", ["worked", "committed"])
+def test_a_worker_killed_while_it_pauses_a_run_leaves_it_paused(tmp_path: Path, edge: str) -> None:
+    """What failed may succeed when it is worked again; a run that was paused must stay so until it is resumed."""
+    torture = Torture(tmp_path, "", [("left", edge)])
+    place = torture.place
+    fault = tmp_path / "FAULT"
+    fault.write_text("mute-all")
+    runs.start(place, request("t", rounds=1, options={"trainer": "synthetic-faulty", "launcher": "local-with-plugins"}))
+    first = torture.spawn()
+    assert first.wait(60) == -signal.SIGKILL
+    if edge == "committed":
+        fault.unlink()
+        second = torture.spawn()
+        time.sleep(4)
+        assert state(place, "t") == "paused"
+        runs.resume(place, "t")
+    else:
+        second = torture.spawn()
+        wait_for(place, "t", {"paused"})
+        fault.unlink()
+        runs.resume(place, "t")
+    try:
+        wait_for(place, "t", {"finished"})
+    finally:
+        second.kill()
+        second.wait()
+    assert len([event for event in events(place, "t") if event["phase"] == "final"]) == 1
+
+
 def test_a_worker_that_dies_for_good_is_replaced_within_ten_seconds(tmp_path: Path) -> None:
     place = installation(tmp_path)
     runs.start(place, request("t", rounds=1000, options={"operator": "useless"}, stop={"wall_seconds": 60}))

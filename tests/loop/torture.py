@@ -48,7 +48,7 @@ class Torture:
     def run(self, run: str, *, workers: int, child_kills: int, seed: int) -> dict[str, Any]:
         """Start the run and keep `workers` workers going until it has ended and every planned kill has landed."""
         runs.start(self.place, asked(run))
-        living = [self._spawn() for _ in range(workers)]
+        living = [self.spawn() for _ in range(workers)]
         dice, deadline = random.Random(seed), time.monotonic() + SECONDS
         try:
             while state(self.place, run) not in ENDED:
@@ -72,7 +72,7 @@ class Torture:
         """Planned kills that have not landed."""
         return sorted(path.name for path in self.plan.iterdir())
 
-    def _spawn(self) -> subprocess.Popen[bytes]:
+    def spawn(self) -> subprocess.Popen[bytes]:
         return worker(self.place, str(HERE / "torture_worker.py"), str(self.plan), drain=False)
 
     def _revived(self, process: subprocess.Popen[bytes]) -> subprocess.Popen[bytes]:
@@ -80,7 +80,7 @@ class Torture:
             return process
         assert process.returncode == -signal.SIGKILL, f"a worker died of its own: {log_of(self.place)}"
         self.died += 1
-        return self._spawn()
+        return self.spawn()
 
     def _kill_a_training(self, run: str) -> int:
         """SIGKILL a training child of the run, if one is at work; the keeper's tree is left alone."""

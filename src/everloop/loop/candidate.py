@@ -31,6 +31,9 @@ REMEMBERED = 200
 
 def carry(context: Context, number: int, name: str) -> Json:
     """Carry a candidate to its decision; returns ``{"decision", "summary", "version"}``."""
+    concluded = context.journal.done(number, "conclude", name)
+    if concluded is not None:
+        return concluded  # a phase that failed then may succeed in a replay, and must not overturn what was decided
     try:
         refusal = _prove(context, number, name)
     except Failure as failure:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -109,8 +108,8 @@ def _accepted(training: Training, ended: Json) -> Json:
 
 def _inline(context: Context, training: Training) -> Done:
     out = context.paths.root / "checkpoints" / training.name
-    if out.exists():
-        shutil.rmtree(out)
+    if out.exists():  # a checkpoint is written whole or not at all, so this one is an earlier working's
+        return Done(_left(f"checkpoints/{training.name}", checkpoints.verify(out), context.row.generation))
     request = _request(context, training, out)
     if request.parent is not None:
         _whole(request.parent)

@@ -108,6 +108,10 @@ class Journal:
             what = f"{type(error).__name__} in phase {key.phase} of round {key.round}"
             raise Failure(EverloopError.code, f"{what}. The worker's log has the traceback") from error
 
+    def done(self, number: int, phase: str, candidate: str = "") -> Json | None:
+        """The result of a phase that was done; None otherwise. For decisions that a replay must not take anew."""
+        return self.database.retrying(lambda: self._look(_Key(number, phase, candidate, False, False)))[0]
+
     def _look(self, key: _Key) -> tuple[Json | None, RunRow | None]:
         """The result of a phase that was done; otherwise the run's row, to work it with."""
         with self.database.read() as tx:
@@ -121,7 +125,7 @@ class Journal:
         self.observer(key.phase, "begin")
         if key.announce:
             self.database.retrying(lambda: self._announce(key))
-        done = work(row)
+        done = self.database.retrying(lambda: work(row))
         self.observer(key.phase, "worked")
         result = self.database.retrying(lambda: self._commit(key, done))
         self.observer(key.phase, "committed")

@@ -92,8 +92,6 @@ class Lines:
     """Round of the last certification that was shown."""
     control: Control | None = None
     """The control arm; None until the base exists."""
-    goal_reached: bool = False
-    """Whether the run's goal has been certified."""
 
     def to_json(self) -> Json:
         """As JSON."""

@@ -25,19 +25,30 @@ class Loop:
     def run(self, run: str, generation: int) -> None:
         """Carry a run on; how it ends is written to the store, never raised."""
         context = self._context(run)
+        key = f"g{generation}"
+        if context.journal.done(0, "left", key) is not None or context.journal.done(0, "end", key) is not None:
+            return  # this generation is over; a replay must not go on beside the next one
         try:
             self._carry(context, generation)
         except Failure as failure:
             _leave(context, failure, "paused" if failure.remedy is Remedy.PAUSE else "failed")
 
     def _carry(self, context: Context, generation: int) -> None:
+        key = f"g{generation}"
+        closing = context.journal.done(0, "closing", key)
+        if closing is None:
+            reason = self._reason(context, generation)
+            closing = context.journal.phase(0, "closing", lambda row: _closing(row, reason), candidate=key)
+        _finish(context, closing, key)
+
+    def _reason(self, context: Context, generation: int) -> str:
+        """Carry out rounds until the run is to end; returns the state it ends in, and why."""
         try:
-            reason = self._rounds(context, generation)
+            return self._rounds(context, generation)
         except Failure as failure:
             if failure.remedy is not Remedy.STOP:
                 raise
-            reason = f"stopped: {failure.message}"
-        _finish(context, reason)
+            return f"stopped: {failure.message}"
 
     def round(self, run: str, generation: int, number: int) -> str:  # noqa: ARG002 - part of the workflow's identity
         """Carry out one round; a failure travels to the run's workflow as a value."""
@@ -47,8 +58,11 @@ class Loop:
             return f"{_FAILED}{failure.code}\n{failure.message}"
 
     def _context(self, run: str) -> Context:
-        with self._means.database.read() as tx:
-            return Context(self._means, runs.require(tx, run))
+        def look() -> RunRow:
+            with self._means.database.read() as tx:
+                return runs.require(tx, run)
+
+        return Context(self._means, self._means.database.retrying(look))
 
     def _rounds(self, context: Context, generation: int) -> str:
         start.begin(context)
@@ -90,7 +104,7 @@ def _decide(context: Context, row: RunRow, number: int) -> Json:
     lines = lines_of(row)
     if row.stop_requested:
         return {"go": "stopped: the owner asked for it"}
-    if lines.goal_reached or _goal_reached(context, row):
+    if _goal_reached(context, row):
         return {"go": "finished: the goal is certified"}
     if number > row.rounds_target:
         return {"go": "finished: the target is reached"}
@@ -118,13 +132,16 @@ def _goal_reached(context: Context, row: RunRow) -> bool:
     return score is not None and score.mean is not None and score.mean >= goal.target
 
 
-def _finish(context: Context, reason: str) -> None:
+def _closing(row: RunRow, reason: str) -> Done:
+    return Done({"round": row.round, "reason": reason, "has_version": row.lines is not None})
+
+
+def _finish(context: Context, closing: Json, key: str) -> None:
     """Certify what is left, settle the control, hold the final gate, close the run."""
-    key = f"g{context.row.generation}"
-    closing = context.journal.phase(0, "closing", lambda row: Done({"round": row.round}), candidate=key)
-    number = cast(int, closing["round"])
+    number, reason = cast(int, closing["round"]), str(closing["reason"])
     try:
-        _last_words(context, number, key)
+        if closing["has_version"]:
+            _last_words(context, number, key)
     except Failure as failure:
         if failure.remedy is not Remedy.STOP:
             raise

@@ -90,7 +90,17 @@ def transient(error: DBAPIError) -> bool:
     states = {"40001", "40P01", "55P03", "57P01", "57P02", "57P03", "53300", "08000", "08003", "08006", "08001"}
     if getattr(error.orig, "sqlstate", None) in states:
         return True
-    words = ("locked", "busy", "connection", "server closed", "starting up", "shutting down", "terminating")
+    words = (  # "disk is full" too: an owner may free some room within the minute
+        "locked",
+        "busy",
+        "disk is full",
+        "disk i/o",
+        "connection",
+        "server closed",
+        "starting up",
+        "shutting down",
+        "terminating",
+    )
     return isinstance(error, OperationalError) and any(word in text for word in words)
 
 
