@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from math import log
 from pathlib import Path
@@ -95,6 +96,11 @@ class Exam:
         outcomes = self.outcomes(checkpoint)[1]
         return sum(outcomes) / len(outcomes)
 
+    def measure(self, checkpoints: Iterable[Path]) -> None:
+        """Measure checkpoints side by side; the network leaves the interpreter's lock while it answers."""
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            list(pool.map(self.outcomes, checkpoints))
+
     def outcomes(self, checkpoint: Path) -> tuple[str, tuple[bool, ...]]:
         """The hash of a checkpoint's weights, and one outcome an item."""
         sha = str(json.loads((checkpoint / "manifest.json").read_text())["weights_sha256"])
@@ -127,6 +133,8 @@ def trials(paths: RunPaths, document: Mapping[str, Any], against: Exam) -> list[
     """Every proposal of a finished run, with its true quality against its parent's."""
     made: list[Trial] = []
     head = certified = checkpoint_of(paths, "base")
+    names = [candidate["candidate"] for one in document["rounds"] for candidate in one["candidates"]]
+    against.measure([head, *(checkpoint_of(paths, name) for name in names)])
     for one in document["rounds"]:
         for candidate in one["candidates"]:
             name, decision = candidate["candidate"], candidate["decision"]
@@ -157,16 +165,17 @@ def replayed(gate_name: str, paths: RunPaths, request: StartRequest, made: Seque
     limits = request.limits
     gate = make_gate(gate_name, setting="model", dev_n=limits.dev_n, eval_limit=limits.eval_limit)
     found, stream = domain(request.domain), Stream(domain(request.domain), request.options.seed)
-    size, cursors, claims = gate.dev_n or gate.max_pairs(), {}, []
+    judge = gate.screen if gate.dev_n else gate.certify
+    cursors: Mapping[str, int] = {}
+    claims: list[bool] = []
     for one in made:
-        items, cursors = stream.draw_balanced("certify", size, cursors)
-        seen = Exam(items, trainer(request.options.trainer), found)
-        (_, mine), (_, base) = (seen.outcomes(checkpoint_of(paths, name)) for name in (one.candidate, "base"))
-        state, used = gate.start(), 0
-        judge = gate.screen if gate.dev_n else gate.certify
-        rate = sum(base) / len(base)
-        while (verdict := judge(state, Tally.of(mine[:used], base[:used]), rate)).ruling is Ruling.MORE:
-            used += verdict.more
+        tally, rate = Tally(), 0.5
+        while (verdict := judge(gate.start(), tally, rate)).ruling is Ruling.MORE:
+            items, cursors = stream.draw_balanced("certify", verdict.more, cursors)
+            seen = Exam(items, trainer(request.options.trainer), found)
+            (_, mine), (_, base) = (seen.outcomes(checkpoint_of(paths, name)) for name in (one.candidate, "base"))
+            tally += Tally.of(mine, base)
+            rate = (tally.losses + tally.both_right) / tally.pairs
         claims.append(verdict.ruling in {Ruling.MOVE, Ruling.SHOWN})
     return claims
 

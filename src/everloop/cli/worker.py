@@ -13,6 +13,6 @@ def worker(drain: bool) -> None:
     Ctrl-C (or SIGTERM) ends it; its runs stay where they are and another worker, or the next one, carries them on.
     """
     from everloop.cli.configuration import settings
-    from everloop.loop.worker import main
+    from everloop.service.worker import serve
 
-    main(settings(), drain=drain)
+    serve(settings(), drain=drain)

@@ -1,4 +1,4 @@
-"""A worker as a child process of the caller, for commands that embed one."""
+"""Workers: one in this process, or one as a child of a command that embeds it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,14 @@ import subprocess
 import sys
 
 from everloop.service.installation import Installation
+from everloop.settings import Settings
+
+
+def serve(settings: Settings, *, drain: bool) -> None:
+    """Be a worker until SIGTERM, SIGINT or, with `drain`, until no run is active; this process ends with it."""
+    from everloop.loop.worker import main
+
+    main(settings, drain=drain)
 
 
 def spawn(installation: Installation, *, drain: bool = True) -> subprocess.Popen[bytes]:
