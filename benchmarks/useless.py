@@ -115,7 +115,7 @@ def asked(run: str, gate: str, proposals: int, seed: int, **changes: Any) -> Sta
     """The start of a run of useless proposals."""
     options = {"operator": "useless", "gate": gate, "seed": seed, "auditors": PANEL} | changes.pop("options", {})
     limits = {"model_usd_cap": 1.0} | SMALL | changes.pop("limits", {})
-    document = {"run": run, "brief": "Bring nothing.", "domain": "synthetic", "rounds": proposals}
+    document: dict[str, Any] = {"run": run, "brief": "Bring nothing.", "domain": "synthetic", "rounds": proposals}
     return StartRequest.from_json(document | {"limits": limits, "options": options} | changes)
 
 
@@ -158,9 +158,9 @@ def checkpoint_of(paths: RunPaths, name: str) -> Path:
 
 
 def replayed(gate_name: str, paths: RunPaths, request: StartRequest, made: Sequence[Trial]) -> list[bool]:
-    """What another gate says of each candidate of a run against v0, on items fresh for each; True: claimed.
+    """What a gate of one stage says of each candidate of a run against v0, on items fresh for each; True: claimed.
 
-    Drives the gate in the order of the loop. Used where building the same candidates again would take too long.
+    For gates that only screen (`greedy`) or only test (`eprocess`), where building the candidates again takes too long.
     """
     limits = request.limits
     gate = make_gate(gate_name, setting="model", dev_n=limits.dev_n, eval_limit=limits.eval_limit)

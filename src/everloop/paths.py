@@ -8,7 +8,7 @@ from pathlib import Path
 
 from everloop.errors import InvalidRequest
 
-_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,127}")
+_NAME = re.compile(r"[a-z0-9-][a-z0-9._-]{0,127}")
 
 
 def checked_name(name: str) -> str:

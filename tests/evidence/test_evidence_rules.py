@@ -36,6 +36,9 @@ PROTOCOL = EvaluationProtocol(
     rule_share=0.9,
     trainer="nano",
     rounds=6,
+    collect_tasks=250,
+    starter_rows=1500,
+    auditors=("contamination", "regression"),
 )
 
 

@@ -62,11 +62,15 @@ def test_significance() -> None:
     plan = CLEAN.plan
     other = replace(plan, replay_share=0.5)
     clean = SignificanceAuditor().review(case(tried=[rejected(other)], head_plan=replace(plan, families=("add3",))))
-    assert clean.passed and "2 earlier plans" in clean.reason
+    assert clean.passed and "1 earlier plans" in clean.reason
+    again = SignificanceAuditor().review(case(head_plan=plan))
+    assert again.passed, "the same plan on samples of a better head is the next step of self-training"
+    known = replace(CLEAN, plan=replace(plan, source="known"))
+    idle = SignificanceAuditor().review(replace(case(head_plan=known.plan), proposal=known))
+    assert not idle.passed and "identical to the plan that made the head" in idle.reason
     for twin in (plan, replace(plan, seed_salt=9), _slower(plan, 0.98), replace(plan, replay_share=0.33)):
         again = SignificanceAuditor().review(case(tried=[rejected(other), rejected(twin)]))
         assert not again.passed, twin
-        assert not SignificanceAuditor().review(case(head_plan=twin)).passed
     assert SignificanceAuditor().review(case(head_plan=_slower(plan, 0.8))).passed
 
 

@@ -1,4 +1,8 @@
-"""A plug-in student: the built-in one, its base trained until more of the same brings little, its rounds short."""
+"""A plug-in student: the built-in one, its base trained five times as long, its rounds a fifth as long.
+
+At the built-in rate a short round on the same rows throws v0 a little off what it has reached and brings nothing:
+measured, every such candidate is worse than v0.
+"""
 
 from __future__ import annotations
 
@@ -7,16 +11,13 @@ from dataclasses import replace
 from everloop.students.base import TrainSettings
 from everloop.students.nano import NanoTrainer
 
-BASE_STEPS, ROUND_STEPS = 2000, 100
-RATE = 1.5e-4
-"""Where the base's own schedule ends (.05 of 3e-3): a higher rate throws it off its plateau by two points."""
+BASE_STEPS, ROUND_STEPS = 2500, 100
 
 
 class Plateau(NanoTrainer):
-    """The built-in student with four times the steps for v0, and short rounds at the rate v0 ended with."""
+    """The built-in student with other numbers of steps."""
 
     name = "nano-plateau"
 
     def defaults(self, *, base: bool) -> TrainSettings:
-        usual = super().defaults(base=base)
-        return replace(usual, steps=BASE_STEPS) if base else replace(usual, steps=ROUND_STEPS, learning_rate=RATE)
+        return replace(super().defaults(base=base), steps=BASE_STEPS if base else ROUND_STEPS)

@@ -57,11 +57,25 @@ class EvaluationProtocol:
     """Trainer of the student."""
     rounds: int
     """Target at the start."""
+    collect_tasks: int
+    """Tasks sampled a round in each family that is trained on."""
+    starter_rows: int
+    """Most gold rows a family gives to v0."""
+    auditors: tuple[str, ...]
+    """The panel that reviews every candidate."""
+    candidates_per_round: int = 1
+    """Candidates an operator may try in a round."""
+    final_alpha: float = 0.005
+    """Error level of each claim of a final gate."""
+    floor_evidence: float = 20.0
+    """E-value of the losses from which a family has fallen."""
+    failure_bound: float = 0.02
+    """Largest excess of failed evaluations over the baseline's, as a share of items."""
 
     def to_json(self) -> Json:
         """Every field as JSON."""
         document: dict[str, JsonValue] = {field.name: getattr(self, field.name) for field in fields(self)}
-        return document | {"families": list(self.families), "gate": dict(self.gate)}
+        return document | {"families": list(self.families), "gate": dict(self.gate), "auditors": list(self.auditors)}
 
     @property
     def sha256(self) -> str:
@@ -76,22 +90,29 @@ class EvaluationProtocol:
         odd = sorted(names.symmetric_difference(document))
         if odd:
             raise InvalidRequest(f"the protocol's {odd[0]} is unknown or missing")
-        protocol = built(cls, document, families=tuple(cast(list[str], document["families"])))
+        protocol = built(
+            cls,
+            document,
+            families=tuple(cast(list[str], document["families"])),
+            auditors=tuple(cast(list[str], document["auditors"])),
+        )
         if sha256 is not None and protocol.sha256 != sha256:
             raise InvalidRequest("the protocol was changed", why="its hash differs from the recorded one")
         return protocol
 
-    def needs(self, rounds: int) -> dict[str, int]:
-        """Set -> most items a family gives in so many rounds, one candidate a round, one final gate."""
+    def needs(self, rounds: int, final_gates: int = 1) -> dict[str, int]:
+        """Set -> most items a family gives in so many rounds, with so many final gates."""
         families = len(self.families)
 
         def each(n: int) -> int:
             return -(-n // families)
 
+        tries = rounds * self.candidates_per_round
         return {
-            "diag": rounds * (self.diag_per_family + each(self.admission_n)),
-            "dev": (rounds + 1) * each(self.dev_n),
-            "certify": (rounds + 1) * each(self.certify_pairs),
-            "blind": each(self.blind_n),
+            "train": self.starter_rows + tries * self.collect_tasks,
+            "diag": rounds * self.diag_per_family + tries * each(self.admission_n),
+            "dev": (tries + 1) * each(self.dev_n),
+            "certify": (tries + 1) * each(self.certify_pairs),
+            "blind": final_gates * each(self.blind_n),
             "calib": each(self.calib_n),
         }

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from math import isfinite
 from typing import Self
 
 from everloop.errors import InvalidRequest
 from everloop.events import JsonValue
 
+_LEAST_USD, _MOST_USD = 1e-6, 1e12
+"""A micro-dollar is the least that is kept; a trillion still fits a 64-bit count of them."""
 _MOST = 2**53
 """Counts above this are not whole numbers in every reader of JSON."""
 
@@ -61,7 +62,7 @@ class Limits:
             if value is None and name in _CAPS:
                 values[name] = None
             else:
-                values[name] = _amount(path, value) if name in _DOLLARS else _count(path, value)
+                values[name] = _dollars(path, value) if name in _DOLLARS else _count(path, value)
         return cls(**values)  # type: ignore[arg-type] # names and kinds were checked one by one above
 
     def to_json(self) -> dict[str, JsonValue]:
@@ -138,11 +139,18 @@ def _object(path: str, document: JsonValue, known: list[str]) -> Mapping[str, Js
 def _amount(path: str, value: JsonValue) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise InvalidRequest(f"{path} must be a number", why=f"got {value!r:.80}")
-    if isinstance(value, int) and abs(value) > _MOST:
+    if value != value or value in {float("inf"), float("-inf")} or value <= 0:
+        raise InvalidRequest(f"{path} must be positive and finite", why=f"got {value!r:.80}")
+    if value > _MOST:
         raise InvalidRequest(f"{path} is too large", why=f"at most {_MOST}")
-    if not isfinite(value) or value <= 0:
-        raise InvalidRequest(f"{path} must be positive and finite", why=f"got {value!r}")
     return float(value)
+
+
+def _dollars(path: str, value: JsonValue) -> float:
+    amount = _amount(path, value)
+    if not _LEAST_USD <= amount <= _MOST_USD:
+        raise InvalidRequest(f"{path} must lie between {_LEAST_USD:g} and {_MOST_USD:g}", why=f"got {amount!r}")
+    return amount
 
 
 def _count(path: str, value: JsonValue) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import cast
 
 from sqlalchemy import Connection
@@ -12,13 +13,13 @@ from everloop.events import Event, EventKind, Json
 from everloop.evidence.constraints import FailureRate, RuleCheck
 from everloop.evidence.gates.base import Ruling
 from everloop.evidence.sets import set_of
-from everloop.loop import certification, model, rows, screening
+from everloop.loop import certification, control, model, rows, screening
 from everloop.loop.context import Context, lines_of
 from everloop.loop.failure import Failure, Remedy
 from everloop.loop.journal import Done
 from everloop.loop.lines import Artifact
 from everloop.loop.proposals import plan_of, proposal_of, tried_of
-from everloop.operators.base import Case, Review, Stage
+from everloop.operators.base import Case, Plan, Review, Stage
 from everloop.store import candidates, reviews, runs
 from everloop.store.runs import RunRow
 from everloop.students.base import Row
@@ -56,11 +57,11 @@ def _prove(context: Context, number: int, name: str) -> list[str]:
     plan = plan_of(cast(Json, screened["plan"]))
     collected = model.collect(context, number, name, plan)
     checked = context.journal.phase(
-        number, "contamination", lambda _: _contamination(context, number, name, collected), candidate=name
+        number, "contamination", lambda row: _contamination(context, row, number, name, plan, collected), candidate=name
     )
     if checked["refused"]:
         return cast(list[str], checked["refused"])
-    artifact = model.build(context, number, name, plan, collected)
+    artifact = model.build(context, number, name, plan, collected, cast(Json, checked["control"]))
     admitted = screening.admit(context, number, artifact)
     if not admitted["passed"]:
         return [str(admitted["reason"])]
@@ -88,14 +89,18 @@ def _screen(context: Context, number: int, name: str) -> Done:
     return _reviewed(context, number, name, "screen", found, {"refused": list(refused), "plan": plan.to_json()})
 
 
-def _contamination(context: Context, number: int, name: str, collected: Json) -> Done:
-    """Training rows against every evaluation set, before anything is trained on them."""
+def _contamination(context: Context, row: RunRow, number: int, name: str, plan: Plan, collected: Json) -> Done:
+    """Training rows against every evaluation set, before anything is trained on them; then the control's block."""
     made = rows.read(context, str(collected["file"]))
     refused = [] if made else ["data: no sample was verified and there is nothing to replay"]
     case = _case(context, name, rows=made, reserved=_owner)
     found = [auditor.review(case) for auditor in context.auditors if auditor.kind == "contamination"]
     refused += [f"{review.kind}: {review.reason}" for review in found if not review.passed]
-    return _reviewed(context, number, name, "contamination", found, {"refused": list(refused)})
+    if refused:
+        return _reviewed(context, number, name, "contamination", found, {"refused": list(refused), "control": None})
+    lines, block = control.next_block(lines_of(row), number, plan)
+    result: Json = {"refused": [], "control": block}
+    return replace(_reviewed(context, number, name, "contamination", found, result), lines=lines)
 
 
 def _owner(prompt: str) -> str | None:
@@ -110,17 +115,21 @@ def _audit(context: Context, number: int, artifact: Artifact, admitted: Json, ev
     results = {family: (tally.wins, tally.losses, tally.pairs) for family, tally in families.items()}
     case = _case(context, artifact.name, family_results=results, floor=_floor(context))
     panel = [one for one in context.auditors if one.stage is Stage.AUDIT and one.kind != "contamination"]
-    found = [auditor.review(case) for auditor in panel] + _constraints(context, evaluated)
+    found = [auditor.review(case) for auditor in panel] + _constraints(context, admitted, evaluated)
     refused = [f"{review.kind}: {review.reason}" for review in found if not review.passed]
     return _reviewed(context, number, artifact.name, "audit", found, {"refused": list(refused)})
 
 
-def _constraints(context: Context, evaluated: Json) -> list[Review]:
-    asked, answered = cast(int, evaluated["asked"]), cast(int, evaluated["answered"])
-    share = cast(float, context.row.protocol["rule_share"])
+def _constraints(context: Context, admitted: Json, evaluated: Json) -> list[Review]:
+    """The rule checks over everything the candidate was asked, pre-test and screen together."""
+
+    def both(name: str) -> int:
+        return cast(int, admitted[name]) + cast(int, evaluated[name])
+
+    asked = both("asked")
     violations = [
-        RuleCheck(share).judge(cast(int, evaluated["formed"]), answered),
-        FailureRate().judge(cast(int, evaluated["candidate_missing"]), cast(int, evaluated["baseline_missing"]), asked),
+        RuleCheck(cast(float, context.row.protocol["rule_share"])).judge(both("formed"), both("answered")),
+        FailureRate().judge(both("candidate_missing"), both("baseline_missing"), asked),
     ]
     kinds = ("rules", "failures")
     return [

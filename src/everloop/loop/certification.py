@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import exp
+from pathlib import Path
 from typing import cast
 
 from sqlalchemy import Connection
 
 from everloop.domains.base import Item
+from everloop.errors import CheckpointCorrupt, IncumbentUnavailable
 from everloop.events import Event, EventKind, Json
-from everloop.evidence.constraints import FamilyFloor
+from everloop.evidence.constraints import FailureRate, FamilyFloor
 from everloop.evidence.gates.base import Ruling, Verdict
 from everloop.evidence.score import Change
 from everloop.evidence.tally import Outcome, Tally
@@ -22,8 +25,10 @@ from everloop.loop.lines import Lines
 from everloop.loop.measure import Measure, by_family, scores
 from everloop.loop.screening import tallies_json
 from everloop.store import candidates, claims, gates, versions
+from everloop.store import itemsets as stored_sets
 from everloop.store import scores as stored_scores
 from everloop.store.runs import RunRow
+from everloop.students import checkpoints
 from everloop.values import iso, utcnow
 
 
@@ -40,7 +45,7 @@ class Comparison:
     verdict: Verdict
     """The gate's ruling."""
     violations: Sequence[str]
-    """Families that fell below the floor."""
+    """Constraints that were broken: families that fell, failures to answer."""
 
     @property
     def tally(self) -> Tally:
@@ -56,29 +61,31 @@ class Comparison:
 def certify(context: Context, number: int, *, key: str, last: bool = False) -> Json:
     """Phase: certify when the gate wants to; returns ``{"decision", "version"}``, decision None when it did not."""
     return context.journal.phase(
-        number, "certify", lambda row: _certify(context, row, number, last), candidate=key, announce=True
+        number, "certify", lambda row: _certify(context, row, number, key, last), candidate=key, announce=True
     )
 
 
-def _certify(context: Context, row: RunRow, number: int, last: bool) -> Done:
+def _certify(context: Context, row: RunRow, number: int, key: str, last: bool) -> Done:
     lines = lines_of(row)
     unmoved = lines.head == lines.certified
     if unmoved or not context.gate.wants_certification(lines.gate, last=last):
         return Done({"decision": None, "version": None})
-    seen = _compare(context, lines, number)
+    seen = _compare(context, lines, number, key)
     gate = context.gate.certified(lines.gate, shown=seen.shown)
     if seen.shown:
         version = f"v{int(lines.version[1:]) + 1}"
         then = lines.certify(version, gate, number)
         _snapshot(context, then, seen, row)
     else:
-        version, then = None, lines.revert(gate, number)
+        version, then = None, lines.revert(gate)
     figures = _figures(lines, seen)
     result: Json = {"decision": "certified" if seen.shown else "reverted", "version": version, "certification": figures}
     result["violations"] = list(seen.violations)
 
     def write(tx: Connection) -> None:
         seen.draw.keep(tx, context.run)
+        stored_sets.renew(tx, context.run, "certify", gate.attempts, len(seen.draw.items), 1)
+        stored_sets.use(tx, context.run, "certify", gate.attempts)
         _record(tx, context, number, lines, seen, version)
 
     data = result | {"candidate": lines.head.name}
@@ -86,7 +93,7 @@ def _certify(context: Context, row: RunRow, number: int, last: bool) -> Done:
     return Done(result, [event], write, then)
 
 
-def _compare(context: Context, lines: Lines, number: int) -> Comparison:
+def _compare(context: Context, lines: Lines, number: int, key: str) -> Comparison:
     """Measure pairs until the gate has decided."""
     head_at, certified_at = context.checkpoint(lines.head.checkpoint), context.checkpoint(lines.certified.checkpoint)
     rate = lines.dev.head_rate if lines.dev else 0.5
@@ -94,17 +101,20 @@ def _compare(context: Context, lines: Lines, number: int) -> Comparison:
     certified: list[Outcome] = []
     draw = itemsets.fresh(context, "certify", 0)
     while True:
-        known = certified.count(True) / len(certified) if certified else rate
+        answered = len(certified) - certified.count(None)
+        known = certified.count(True) / answered if answered else rate
         verdict = context.gate.certify(lines.gate, Tally.of(head, certified), known)
         if verdict.ruling is not Ruling.MORE:
             break
         more = itemsets.fresh(context, "certify", verdict.more, after=draw)
-        measure = Measure(context, f"r{number}.certify.{len(head)}")
+        measure = Measure(context, f"r{number}.certify.{key}.{len(head)}")
         head += measure.incumbent(head_at, more.items).outcomes
         certified += Measure(context, f"{measure.key}.certified").incumbent(certified_at, more.items).outcomes
         draw = draw.then(more)
     floor = FamilyFloor(cast(float, context.row.protocol["floor"]))
     violations = [violation.reason for violation in floor.judge(by_family(draw.items, head, certified))]
+    missing = FailureRate().judge(head.count(None), certified.count(None), len(head))
+    violations += [missing.reason] if missing else []
     return Comparison(draw, head, certified, verdict, violations)
 
 
@@ -118,31 +128,44 @@ def _figures(lines: Lines, seen: Comparison) -> Json:
         "pairs": tally.pairs,
         "log_e": verdict.log_e,
         "threshold": verdict.threshold,
-        "stopped": "floor" if seen.violations and verdict.ruling is Ruling.SHOWN else str(verdict.ruling),
+        "stopped": str(verdict.ruling),
     }
 
 
 def _snapshot(context: Context, then: Lines, seen: Comparison, row: RunRow) -> None:
+    checkpoint = context.checkpoint(then.certified.checkpoint)
+    _unchanged(checkpoint, then.certified.sha256)
     figures = scores(seen.draw.items, seen.head)
     configuration: Json = {
         "plan": then.certified.plan,
         "limits": context.limits.to_json(),
         "protocol_sha256": row.protocol_sha256,
-        "rows_files": list(then.certified.rows_files),
+        "known_rows": then.certified.known_rows,
     }
     snapshots.take(
         context.paths,
         then.version,
-        context.checkpoint(then.certified.checkpoint),
+        checkpoint,
         configuration=configuration,
         scores={split: score.to_json() for split, score in figures.items()},
     )
 
 
+def _unchanged(checkpoint: Path, sha256: str) -> None:
+    """IncumbentUnavailable unless the checkpoint is whole and the very one that was measured."""
+    try:
+        found = checkpoints.verify(checkpoint).weights_sha256
+    except CheckpointCorrupt as error:
+        raise IncumbentUnavailable("the working head cannot be certified", why=error.message) from error
+    if found != sha256:
+        raise IncumbentUnavailable("the working head cannot be certified", why="its checkpoint was replaced")
+
+
 def _record(tx: Connection, context: Context, number: int, lines: Lines, seen: Comparison, version: str | None) -> None:
     run, head, now = context.run, lines.head, iso(utcnow())
     candidates.update(tx, run, head.name, certification=_figures(lines, seen))
-    alpha = context.gate.alpha
+    threshold = seen.verdict.threshold
+    alpha = context.gate.alpha if threshold is None else exp(-threshold)
     outcome = "shown" if seen.shown else "not_shown"
     occasion = f"certification-{head.name}"
     claims.put(tx, run, "certified", head.name, lines.version, occasion=occasion, alpha=alpha, outcome=outcome)

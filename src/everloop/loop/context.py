@@ -58,7 +58,7 @@ class Context:
     means: Means
     """The worker's means."""
     row: RunRow
-    """The run's row as read when the workflow began; only its frozen columns are used."""
+    """The run's row as read when the workflow began; of it, the frozen columns and the generation are used."""
 
     @cached_property
     def run(self) -> str:

@@ -28,7 +28,7 @@ ROWS = "control"
 
 def begin(context: Context, lines: Lines) -> Control:
     """The arm before its first block: the base itself; writes its rows file."""
-    gold = rows.read(context, lines.base.rows_files[0])
+    gold = rows.read(context, lines.base.known_rows)
     rows.write(context, ROWS, _weighted(gold))
     return Control(lines.base.checkpoint, lines.base.sha256, len(gold), 0, 0)
 
@@ -45,23 +45,24 @@ def _weighted(gold: list[Row]) -> list[Row]:
     return rows.weighted(hard, HARD_SHARE) + rows.weighted(easy, 1 - HARD_SHARE)
 
 
-def next_block(lines: Lines, number: int, plan: Plan) -> tuple[Control, Json]:
-    """The arm with the block that matches a build of this round, and that block."""
+def next_block(lines: Lines, number: int, plan: Plan) -> tuple[Lines, Json]:
+    """The lines with the control's block that matches a build of this round, and that block."""
     arm = cast(Control, lines.control)
-    if arm.pending is not None and arm.pending["round"] == number:
-        steps = cast(int, arm.pending["steps"]) + plan.settings.steps
-    else:
-        steps = plan.settings.steps
+    steps = plan.settings.steps
     block: Json = {"name": f"control-{number:04d}", "round": number, "steps": steps, "parent": arm.checkpoint}
-    return replace(arm, pending=block), block
+    return replace(lines, control=replace(arm, pending=block)), block
 
 
-def start(context: Context, collected: Json, candidate: jobs.Training) -> None:
+def start(context: Context, block: Json, candidate: jobs.Training) -> None:
     """Launch candidate and control side by side, so that the control costs no waiting on a second core."""
     if context.trainer.capabilities().inline:
         return
     jobs.launch(context, candidate, 1)
-    jobs.launch(context, _training(context, cast(Json, collected["control"])), 1)
+    try:
+        jobs.launch(context, _training(context, block), 1)
+    except Failure as failure:
+        if failure.remedy is not Remedy.STOP:
+            raise  # at a cap, `settle` launches it once the candidate's reservation is settled
 
 
 def _training(context: Context, block: Json) -> jobs.Training:
@@ -91,8 +92,16 @@ def _settle(row: RunRow, number: int, left: Json, pending: Json) -> Done:
     arm = cast(Control, lines.control)
     if "failed" in left:
         event = Event(EventKind.ERROR, f"control block failed: {left['failed']}", number, "control", "loop")
-        return Done({"blocks": arm.blocks}, [event], lines=replace(lines, control=replace(arm, pending=None)))
+        arm = replace(arm, pending=None, missed=arm.missed + cast(int, pending["steps"]))
+        return Done({"blocks": arm.blocks}, [event], lines=replace(lines, control=arm))
     steps = arm.steps + cast(int, pending["steps"])
-    arm = Control(str(left["checkpoint"]), str(left["sha256"]), arm.rows, steps, arm.blocks + 1)
+    arm = replace(
+        arm,
+        checkpoint=str(left["checkpoint"]),
+        sha256=str(left["sha256"]),
+        steps=steps,
+        blocks=arm.blocks + 1,
+        pending=None,
+    )
     event = Event(EventKind.MESSAGE, f"control arm: {arm.blocks} blocks, {steps} steps", number, "control", "loop")
     return Done({"blocks": arm.blocks}, [event], lines=replace(lines, control=arm))

@@ -10,7 +10,7 @@ incarnation has its own executor id (the worker's epoch), and work of dead worke
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import Protocol
 
 from dbos import DBOS, DBOSConfig, SetWorkflowID
@@ -103,14 +103,16 @@ def round_of(run: str, generation: int, number: int) -> str:
         return _round(run, generation, number)
 
 
-def recover(live: Collection[int]) -> int:
-    """Re-enqueue the pending workflows of workers that are not `live`; returns how many executors were recovered.
+def recover(fenced: Callable[[Collection[int]], Collection[int]]) -> int:
+    """Re-enqueue the pending workflows of fenced workers; returns how many executors were recovered.
 
+    The workflows are listed first and their owners looked up after: fencing is for good, so nobody alive is robbed.
     The call is private in DBOS 3.4 (hence the pin ``dbos==3.4.*``); it compares and sets, so that any number of peers
     may do it at once.
     """
     pending = DBOS.list_workflows(status="PENDING", load_input=False, load_output=False)
-    dead = sorted({w.executor_id for w in pending if w.executor_id and int(w.executor_id) not in live})
+    owners = {int(workflow.executor_id) for workflow in pending if workflow.executor_id}
+    dead = sorted(map(str, fenced(owners))) if owners else []
     if dead:
         DBOS._recover_pending_workflows(dead)
     return len(dead)

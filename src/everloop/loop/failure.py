@@ -30,7 +30,7 @@ _REMEDIES = {
 
 
 class Failure(Exception):
-    """Raised by a phase; recorded by the engine, so that a replay fails in the same way."""
+    """Raised by a phase. Not recorded: a replay works the phase again; what was concluded is looked up first."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(code, message)

@@ -8,7 +8,9 @@ from typing import cast
 
 from sqlalchemy import Connection
 
+from everloop.domains.base import Item
 from everloop.events import Event, EventKind, Json
+from everloop.evidence.constraints import FailureRate, FamilyFloor
 from everloop.evidence.eprocess import log_e
 from everloop.evidence.score import Change, Score
 from everloop.evidence.tally import Outcome, Tally
@@ -16,8 +18,9 @@ from everloop.loop import itemsets
 from everloop.loop.context import Context, lines_of
 from everloop.loop.journal import Done
 from everloop.loop.lines import Control, Lines
-from everloop.loop.measure import Measure, scores
+from everloop.loop.measure import Measure, by_family, scores
 from everloop.store import claims, gates
+from everloop.store import itemsets as stored_sets
 from everloop.store import scores as stored_scores
 from everloop.store.runs import RunRow
 from everloop.values import iso, utcnow
@@ -37,6 +40,8 @@ def final_gate(context: Context, number: int, key: str) -> Json:
 
 def _final(context: Context, row: RunRow, number: int) -> Done:
     lines = lines_of(row)
+    if _held(context, lines, number):
+        return Done({"held": True})
     arm = cast(Control, lines.control)
     draw = itemsets.fresh(context, "blind", context.limits.blind_n)
     arms = {"v0": lines.base.checkpoint, lines.version: lines.certified.checkpoint, "control": arm.checkpoint}
@@ -45,23 +50,33 @@ def _final(context: Context, row: RunRow, number: int) -> Done:
         name: Measure(context, f"{occasion}.{name}").incumbent(context.checkpoint(path), draw.items).outcomes
         for name, path in arms.items()
     }
-    record = _record(lines, arm, seen)
+    record = _record(lines, arm, seen, number, _violations(context, lines, draw.items, seen))
     figures = {name: scores(draw.items, outcomes) for name, outcomes in seen.items()}
 
     def write(tx: Connection) -> None:
         draw.keep(tx, context.run)
+        stored_sets.renew(tx, context.run, "blind", row.generation, len(draw.items), 1)
+        stored_sets.use(tx, context.run, "blind", row.generation)
         _write(tx, context.run, lines, row.generation, record, figures)
 
     event = Event(EventKind.ROUND, _told(lines, record), number, "final", "loop", "gate", record)
     return Done(record, [event], write)
 
 
-def _record(lines: Lines, arm: Control, seen: Outcomes) -> Json:
+def _held(context: Context, lines: Lines, number: int) -> bool:
+    """Whether this version has had its final gate after this very round: it is not drawn again until it is shown."""
+    with context.means.database.read() as tx:
+        held = [one.document for one in gates.listing(tx, context.run) if one.document["gate"] == "final"]
+    return bool(held) and (held[-1]["candidate"], held[-1]["round"]) == (lines.version, number)
+
+
+def _record(lines: Lines, arm: Control, seen: Outcomes, number: int, violations: Sequence[str]) -> Json:
     """A row of the run document's ``gates``; everything about a best that is v0 itself stays null."""
     best, base, control = (Score.of(seen[name]) for name in (lines.version, "v0", "control"))
     against_base = Tally.of(seen[lines.version], seen["v0"])
     against_control = Tally.of(seen[lines.version], seen["control"])
-    improved, trained = lines.version != "v0", arm.blocks > 0
+    improved = lines.version != "v0"
+    trained = arm.blocks > 0 and not arm.missed and arm.pending is None
     change = Change.of(against_base)
     evidence = log_e(against_base.wins, against_base.losses) if improved else None
     control_evidence = log_e(against_control.wins, against_control.losses) if improved and trained else None
@@ -70,7 +85,9 @@ def _record(lines: Lines, arm: Control, seen: Outcomes) -> Json:
         "gate": "final",
         "candidate": lines.version,
         "baseline": "v0",
-        "passed": evidence is not None and evidence >= threshold,
+        "round": number,
+        "passed": None if evidence is None else evidence >= threshold and not violations,
+        "violations": list(violations),
         "mean": best.mean,
         "baseline_mean": base.mean,
         "change": change.mean if improved else None,
@@ -86,6 +103,15 @@ def _record(lines: Lines, arm: Control, seen: Outcomes) -> Json:
         "alpha": ALPHA,
         "at": iso(utcnow()),
     }
+
+
+def _violations(context: Context, lines: Lines, items: Sequence[Item], seen: Outcomes) -> list[str]:
+    """Families that the best version lost against v0 (each step was held against the last version only), failures."""
+    best, base = seen[lines.version], seen["v0"]
+    floor = FamilyFloor(cast(float, context.row.protocol["floor"]))
+    broken = [violation.reason for violation in floor.judge(by_family(items, best, base))]
+    missing = FailureRate().judge(list(best).count(None), list(base).count(None), len(best))
+    return broken + ([missing.reason] if missing else [])
 
 
 def _write(

@@ -9,13 +9,13 @@ from typing import cast
 
 from sqlalchemy import Connection
 
-from everloop.errors import CheckpointCorrupt, IncumbentUnavailable, JobFailed, StorageFull
+from everloop.errors import BindingMismatch, CheckpointCorrupt, IncumbentUnavailable, JobFailed, StorageFull
 from everloop.events import Event, EventKind, Json, JsonValue
 from everloop.ledger import reservations
-from everloop.loop.context import Context
+from everloop.loop.context import Context, Means
 from everloop.loop.failure import Failure
 from everloop.loop.journal import Done
-from everloop.remote.launchers.base import JobSpec, JobState, JobStatus
+from everloop.remote.launchers.base import JobSpec, JobState, JobStatus, Launcher
 from everloop.store import jobs
 from everloop.students import checkpoints
 from everloop.students.base import Manifest, TrainRequest, TrainSettings
@@ -63,7 +63,7 @@ def train(context: Context, training: Training) -> Json:
         launched = launch(context, training, attempt)
         ended = wait(context, training, attempt, cast(int, launched["generation"]))
         lost += ended["state"] == JobState.LOST
-        if not _again(context, ended, lost):
+        if not _again(context, training, ended, lost):
             break
     return _accepted(training, ended)
 
@@ -91,11 +91,17 @@ def wait(context: Context, training: Training, attempt: int, generation: int) ->
     )
 
 
-def _again(context: Context, ended: Json, lost: int) -> bool:
-    """Whether another attempt is due: a lost machine, or surroundings that an owner has mended before resuming."""
-    if ended["state"] == JobState.LOST:
-        return lost < ATTEMPTS
-    return ended["code"] in _SURROUNDINGS and ended["generation"] != context.row.generation
+def _again(context: Context, training: Training, ended: Json, lost: int) -> bool:
+    """Whether another attempt is due: a lost machine, or what an owner may have mended before resuming.
+
+    Without its base there is no run, so a base is tried again after every resume, whatever went wrong.
+    """
+    if ended["state"] == JobState.COMPLETED:
+        return False
+    if ended["state"] == JobState.LOST and lost < ATTEMPTS:
+        return True
+    mendable = ended["code"] in _SURROUNDINGS or training.purpose == "base"
+    return mendable and ended["generation"] != context.row.generation
 
 
 def _accepted(training: Training, ended: Json) -> Json:
@@ -202,18 +208,29 @@ def _launch(context: Context, training: Training, attempt: int) -> Done:
             )
 
     means.database.retrying(reserve)
-    context.launcher.launch(context.paths.job(spec.job), spec)
+    _start(context, spec)
     data: dict[str, JsonValue] = {"job": spec.job, "purpose": training.purpose, "reserved_micros": worst}
     text = f"job {spec.job} started: {training.settings.steps} steps for {training.name}"
     result: Json = {"job": spec.job, "generation": context.row.generation}
     return Done(result, [Event(EventKind.JOB, text, training.round, "build", "student", "train", data)])
 
 
+def _start(context: Context, spec: JobSpec) -> None:
+    """Launch, or attach to what this run launched before under the same id with settings that have changed since."""
+    try:
+        context.launcher.launch(context.paths.job(spec.job), spec)
+    except BindingMismatch:
+        with context.means.database.read() as tx:
+            recorded = jobs.get(tx, context.run, spec.job)
+        if recorded is None or recorded.digest == spec.digest():
+            raise
+
+
 def _wait(context: Context, training: Training, attempt: int, generation: int) -> Done:
     job = _job(training, attempt)
     status = _final(context, job)
     result = _checked(context, job, status, generation)
-    cost = Money.from_usd(context.means.settings.local_usd_per_hour * status.seconds / 3600).micros
+    cost = _cost(context.means, status.seconds)
 
     def write(tx: Connection) -> None:
         reservations.settle(tx, context.run, f"job.{job}", compute_micros=cost)
@@ -234,6 +251,29 @@ def _wait(context: Context, training: Training, attempt: int, generation: int) -
     kind = EventKind.JOB if completed else EventKind.ERROR
     data: dict[str, JsonValue] = {"job": job, "state": result["state"], "seconds": status.seconds}
     return Done(result, [Event(kind, text, training.round, "build", "student", "train", data)], write)
+
+
+def _cost(means: Means, seconds: float) -> int:
+    """Micro-dollars of a job that ran so long; a kill that took a moment longer is not charged beyond the limit."""
+    limit = means.settings.job_time_limit_seconds
+    return Money.from_usd(means.settings.local_usd_per_hour * min(seconds, limit) / 3600).micros
+
+
+def abandon(means: Means, launcher: Launcher, run: str) -> None:
+    """Cancel every job of a run that is still at work, and settle what it cost; idempotent."""
+    with means.database.read() as tx:
+        at_work = [one.job for one in jobs.of_run(tx, run) if one.state == JobState.RUNNING]
+    for job in at_work:
+        paths = means.home.run(run).job(job)
+        launcher.cancel(paths)
+        status = launcher.poll(paths)
+
+        def write(job: str = job, status: JobStatus = status) -> None:
+            with means.database.write(durable=True, worker=means.worker) as tx:
+                reservations.settle(tx, run, f"job.{job}", compute_micros=_cost(means, status.seconds))
+                jobs.update(tx, run, job, state=str(status.state), returncode=status.returncode, seconds=status.seconds)
+
+        means.database.retrying(write)
 
 
 def _final(context: Context, job: str) -> JobStatus:

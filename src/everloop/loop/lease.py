@@ -14,9 +14,11 @@ import os
 import socket
 import threading
 import time
+from collections.abc import Collection
 from pathlib import Path
 
-from everloop.errors import StoreUnavailable
+from sqlalchemy.exc import DBAPIError
+
 from everloop.paths import Home
 from everloop.store import workers
 from everloop.store.database import Database
@@ -64,8 +66,8 @@ class Lease:
                 log.error("worker %s was fenced off: a peer has its runs; it ends without writing", self.epoch)
                 os._exit(FENCED_EXIT)
 
-    def reap(self) -> list[int]:
-        """Fence dead peers; returns the epochs still live, this one included."""
+    def reap(self) -> None:
+        """Fence dead peers."""
         with self._database.read() as tx:
             rows = workers.live(tx)
         dead = [row for row in rows if row.id != self.epoch and self._dead(row)]
@@ -74,8 +76,11 @@ class Lease:
                 for row in dead:
                     if workers.fence(tx, row.id, row.heartbeat):
                         log.warning("worker %s on %s is gone; its runs are taken over", row.id, row.host)
+
+    def fenced(self, epochs: Collection[int]) -> set[int]:
+        """Those of some epochs that are fenced."""
         with self._database.read() as tx:
-            return [row.id for row in workers.live(tx)]
+            return workers.fenced(tx, epochs)
 
     def _dead(self, row: workers.WorkerRow) -> bool:
         if time.time() - row.heartbeat > self._seconds:
@@ -84,10 +89,12 @@ class Lease:
 
     def _lock_is_free(self, epoch: int, heartbeat: float) -> bool:
         """Whether the process that held the lock is gone (a lock not yet taken after registering does not count)."""
+        if time.time() - heartbeat < BEAT_SECONDS / 2:
+            return False  # it may have registered and not locked yet
         try:
             probe = os.open(self._lock_file(epoch), os.O_RDWR | os.O_CLOEXEC)
         except FileNotFoundError:
-            return time.time() - heartbeat > BEAT_SECONDS
+            return True
         try:
             fcntl.flock(probe, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -102,7 +109,7 @@ class Lease:
         try:
             with self._database.write() as tx:
                 workers.fence(tx, self.epoch, None)
-        except StoreUnavailable:
+        except DBAPIError:
             log.warning("worker %s could not sign off; its lock tells peers", self.epoch)
         self._lock_file(self.epoch).unlink(missing_ok=True)
         os.close(self._held)

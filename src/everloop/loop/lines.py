@@ -22,8 +22,8 @@ class Artifact:
     """Hash of its weights."""
     rows: int
     """Rows its last training used."""
-    rows_files: tuple[str, ...]
-    """Rows known to it, oldest first: files relative to the run's folder; what replay draws from."""
+    known_rows: str
+    """Rows known to it: a file relative to the run's folder; what replay draws from."""
     plan: Json | None = None
     """The plan that made it; None for the base."""
 
@@ -66,6 +66,8 @@ class Control:
     """Optimiser steps beyond the base, over all blocks."""
     blocks: int
     """Blocks done."""
+    missed: int = 0
+    """Steps of blocks that failed; an arm that missed any is no control, and nothing is claimed against it."""
     pending: Json | None = None
     """The block being trained beside a round (``name``, ``round``, ``steps``); None when all are done."""
 
@@ -87,7 +89,7 @@ class Lines:
     dev: DevSet | None = None
     """The dev set in use; None: to be drawn."""
     moved: int = 0
-    """Round in which the head last changed."""
+    """Round since which rejections count against this head."""
     certified_round: int = 0
     """Round of the last certification that was shown."""
     control: Control | None = None
@@ -120,11 +122,10 @@ class Lines:
         """The working head becomes the certified version."""
         return replace(self, certified=self.head, version=version, gate=gate, certified_round=number)
 
-    def revert(self, gate: GateState, number: int) -> Lines:
-        """The working line goes back to the certified version."""
-        return replace(self, head=self.certified, gate=gate, moved=number, dev=None)
+    def revert(self, gate: GateState) -> Lines:
+        """The working line goes back to the certified version, and to what was rejected against it."""
+        return replace(self, head=self.certified, gate=gate, moved=self.certified_round, dev=None)
 
 
 def _artifact(document: JsonValue) -> Artifact:
-    fields = cast(Json, document)
-    return built(Artifact, fields, rows_files=tuple(cast(list[str], fields["rows_files"])))
+    return built(Artifact, cast(Json, document))

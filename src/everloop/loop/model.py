@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import cast
 
 from everloop.domains.base import Item
@@ -25,11 +24,11 @@ def base(context: Context) -> Artifact:
         "base", 0, "base", str(made["file"]), None, context.seed("base"), context.trainer.defaults(base=True)
     )
     left = jobs.train(context, training)
-    return _artifact("v0", left, (str(made["file"]),), None)
+    return _artifact("v0", left, str(made["file"]), None)
 
 
-def _artifact(name: str, left: Json, files: tuple[str, ...], plan: Json | None) -> Artifact:
-    return Artifact(name, str(left["checkpoint"]), str(left["sha256"]), int(cast(int, left["rows"])), files, plan)
+def _artifact(name: str, left: Json, known: str, plan: Json | None) -> Artifact:
+    return Artifact(name, str(left["checkpoint"]), str(left["sha256"]), int(cast(int, left["rows"])), known, plan)
 
 
 def _starter(context: Context) -> Done:
@@ -61,21 +60,19 @@ def _collect(context: Context, row: RunRow, number: int, candidate: str, plan: P
         drawn, draw = itemsets.of_family(context, "train", dict.fromkeys(plan.families, context.limits.collect_tasks))
         tasks = len(draw.items)
         fresh = _verified(context, lines, number, candidate, drawn, plan)
-    known = rows.known(context, lines.head.rows_files)
+    before = rows.read(context, lines.head.known_rows)
+    known = rows.newest(before, fresh, context.limits.max_rows_per_family)
     fresh_prompts = {one.prompt for one in fresh}
-    replay = [one for one in known if one.prompt not in fresh_prompts]
-    mixed = _mix(plan, fresh, replay)
+    mixed = _mix(plan, fresh, [one for one in known if one.prompt not in fresh_prompts])
     file = rows.write(context, candidate, mixed)
-    kept = rows.write(context, f"{candidate}-new", fresh)
+    kept = rows.write(context, f"{candidate}-known", known)
     text = (
         f"{len(fresh)} of {tasks} tasks verified in {', '.join(plan.families)}; {len(mixed) - len(fresh)} rows replayed"
     )
-    result: Json = {"file": file, "new_file": kept, "rows": len(mixed), "new": len(fresh), "tasks": tasks}
-    result |= {"parent": lines.head.checkpoint, "rows_files": list(lines.head.rows_files)}
-    arm, block = control.next_block(lines, number, plan)
-    result["control"] = block
+    result: Json = {"file": file, "known_file": kept, "rows": len(mixed), "new": len(fresh), "tasks": tasks}
+    result["parent"] = lines.head.checkpoint
     event = Event(EventKind.TOOL_RESULT, text, number, "collect", "student", "sample", {"candidate": candidate})
-    return Done(result, [event], lambda tx: draw.keep(tx, context.run) if draw else None, replace(lines, control=arm))
+    return Done(result, [event], lambda tx: draw.keep(tx, context.run) if draw else None)
 
 
 def _verified(
@@ -106,8 +103,11 @@ def _mix(plan: Plan, fresh: list[Row], replay: list[Row]) -> list[Row]:
     return rows.weighted(fresh, 1 - plan.replay_share) + rows.weighted(replay, plan.replay_share)
 
 
-def build(context: Context, number: int, candidate: str, plan: Plan, collected: Json) -> Artifact:
-    """Train a candidate from the head it was collected from; Failure when the training did not succeed."""
+def build(context: Context, number: int, candidate: str, plan: Plan, collected: Json, block: Json) -> Artifact:
+    """Train a candidate from the head it was collected from, and the control's block beside it.
+
+    Failure when the candidate's training did not succeed.
+    """
     training = jobs.Training(
         candidate,
         number,
@@ -117,7 +117,6 @@ def build(context: Context, number: int, candidate: str, plan: Plan, collected: 
         context.seed(number, "train", plan.seed_salt),
         plan.settings,
     )
-    control.start(context, collected, training)
+    control.start(context, block, training)
     left = jobs.train(context, training)
-    files = cast(list[str], collected["rows_files"])
-    return _artifact(candidate, left, (*files, str(collected["new_file"])), plan.to_json())
+    return _artifact(candidate, left, str(collected["known_file"]), plan.to_json())

@@ -35,7 +35,9 @@ def carry(context: Context, number: int) -> str:
     proposed = context.journal.phase(number, "propose", lambda row: _propose(context, row, number, opened), spends=True)
     names = cast(list[str], proposed["candidates"])
     outcomes = [candidate.carry(context, number, name) for name in names]
-    closed = context.journal.phase(number, "summarise", lambda _: _summarise(context, number, outcomes))
+    closed = context.journal.phase(
+        number, "summarise", lambda _: _summarise(context, number, outcomes, cast(Json, opened["spend"]))
+    )
     return str(closed["decision"])
 
 
@@ -45,6 +47,7 @@ def _open(context: Context, row: RunRow, number: int) -> Done:
     pending = lines.control.pending if lines.control else None
     with context.means.database.read() as tx:
         waiting = steers.queued(tx, context.run)
+        spend = reservations.spend(tx, context.run).to_json()
     told = [Event(EventKind.ROUND, f"round {number} of {row.rounds_target} begins", number, "open", "loop")]
     for steer in waiting:
         data: Json = {"steer": steer.id, "status": "delivered"}
@@ -55,7 +58,7 @@ def _open(context: Context, row: RunRow, number: int) -> Done:
         steers.mark_delivered(tx, context.run, [steer.id for steer in waiting], number)
 
     texts: list[JsonValue] = [steer.text for steer in waiting]
-    return Done({"steers": texts, "pending": pending}, told, write, columns={"round": number})
+    return Done({"steers": texts, "pending": pending, "spend": spend}, told, write, columns={"round": number})
 
 
 def _diagnose(context: Context, row: RunRow, number: int) -> Done:
@@ -92,7 +95,7 @@ def _results(families: tuple[str, ...], items: tuple[Item, ...], answers: Answer
 
 def _propose(context: Context, row: RunRow, number: int, opened: Json) -> Done:
     briefing = _briefing(context, row, number, cast(list[str], opened["steers"]))
-    proposals = list(context.operator.propose(briefing))
+    proposals = list(context.operator.propose(briefing))[: cast(int, context.row.protocol["candidates_per_round"])]
     names = [f"r{number}c{place}" for place in range(1, len(proposals) + 1)]
 
     def write(tx: Connection) -> None:
@@ -174,14 +177,15 @@ class _Purse:
 _RANK = {"certified": 4, "kept": 3, "reverted": 2, "error": 1, "rejected": 0}
 
 
-def _summarise(context: Context, number: int, outcomes: list[Json]) -> Done:
+def _summarise(context: Context, number: int, outcomes: list[Json], before: Json) -> Done:
     best = max(outcomes, key=lambda one: _RANK[str(one["decision"])], default=None)
     decision = str(best["decision"]) if best else "rejected"
     summary = str(best["summary"]) if best else "the operator proposed nothing"
     version = cast(str | None, best["version"]) if best else None
     with context.means.database.read() as tx:
-        spend = reservations.spend(tx, context.run).to_json()
+        total = reservations.spend(tx, context.run).to_json()
         first = candidates.of_round(tx, context.run, number)
+    spend: Json = {name: round(cast(float, total[name]) - cast(float, before[name]), 6) for name in total}
     proposal = first[0].proposal if first else {}
 
     def write(tx: Connection) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 
 from everloop.errors import StorageFull
@@ -17,7 +17,7 @@ def write(context: Context, name: str, rows: Sequence[Row]) -> str:
     relative = f"rows/{name}.jsonl"
     path = context.paths.root / relative
     text = "".join(_line(row) for row in rows)
-    partial = path.with_suffix(f".{os.getpid()}.tmp")
+    partial = path.with_suffix(f".{os.getpid()}.{os.urandom(4).hex()}.tmp")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         partial.write_text(text)
@@ -36,13 +36,22 @@ def read(context: Context, relative: str) -> list[Row]:
         return [Row(**json.loads(line)) for line in lines]
 
 
-def known(context: Context, files: Iterable[str]) -> list[Row]:
-    """The rows of several files, oldest first, each prompt once (the newest completion stands)."""
-    by_prompt: dict[str, Row] = {}
-    for relative in files:
-        for row in read(context, relative):
-            by_prompt[row.prompt] = row
-    return list(by_prompt.values())
+def newest(before: Sequence[Row], fresh: Sequence[Row], most: int) -> list[Row]:
+    """Old rows and new ones, each prompt once (the newest completion stands), the newest `most` of each family.
+
+    A run's memory of rows is bounded by it, so that no round reads all that went before.
+    """
+    by_prompt = {row.prompt: row for row in before}
+    for row in fresh:
+        by_prompt.pop(row.prompt, None)
+        by_prompt[row.prompt] = row
+    taken: dict[str, int] = {}
+    kept: list[Row] = []
+    for row in reversed(by_prompt.values()):
+        taken[row.family] = taken.get(row.family, 0) + 1
+        if taken[row.family] <= most:
+            kept.append(row)
+    return kept[::-1]
 
 
 def weighted(rows: Sequence[Row], share: float) -> list[Row]:

@@ -6,11 +6,12 @@ from datetime import datetime
 from typing import cast
 
 from everloop.events import Event, EventKind, Json
-from everloop.loop import certification, control, durable, final, screening, start
+from everloop.loop import certification, control, durable, final, jobs, screening, start
 from everloop.loop import round as rounds_of
 from everloop.loop.context import Context, Means, lines_of
 from everloop.loop.failure import Failure, Remedy
 from everloop.loop.journal import Done
+from everloop.loop.lines import Lines
 from everloop.store import rounds, runs, scores, steers
 from everloop.store.runs import RunRow
 from everloop.values import iso, utcnow
@@ -31,7 +32,7 @@ class Loop:
         try:
             self._carry(context, generation)
         except Failure as failure:
-            _leave(context, failure, "paused" if failure.remedy is Remedy.PAUSE else "failed")
+            _leave(context, failure, "failed" if failure.remedy is Remedy.FAIL else "paused")
 
     def _carry(self, context: Context, generation: int) -> None:
         key = f"g{generation}"
@@ -67,7 +68,8 @@ class Loop:
     def _rounds(self, context: Context, generation: int) -> str:
         start.begin(context)
         number = _first(context, generation)
-        while (reason := _turn(context, number, generation)) == "go":
+        first = number
+        while (reason := _turn(context, number, first, generation)) == "go":
             decision = durable.round_of(context.run, generation, number)
             if decision.startswith(_FAILED):
                 raise Failure(*decision.removeprefix(_FAILED).split("\n", 1))
@@ -92,24 +94,26 @@ def _first(context: Context, generation: int) -> int:
     return cast(int, context.journal.phase(0, "generation", work, candidate=f"g{generation}")["round"])
 
 
-def _turn(context: Context, number: int, generation: int) -> str:
+def _turn(context: Context, number: int, first: int, generation: int) -> str:
     """The boundary before a round: ``go``, or why the run ends here."""
     key = f"g{generation}"
     return str(
-        context.journal.phase(number, "turn", lambda row: Done(_decide(context, row, number)), candidate=key)["go"]
+        context.journal.phase(number, "turn", lambda row: Done(_decide(context, row, number, first)), candidate=key)[
+            "go"
+        ]
     )
 
 
-def _decide(context: Context, row: RunRow, number: int) -> Json:
+def _decide(context: Context, row: RunRow, number: int, first: int) -> Json:
     lines = lines_of(row)
     if row.stop_requested:
         return {"go": "stopped: the owner asked for it"}
-    if _goal_reached(context, row):
-        return {"go": "finished: the goal is certified"}
+    if (scored := _goal(context, lines)) is not None:
+        return {"go": f"finished: the goal is reached, {scored}"}
     if number > row.rounds_target:
         return {"go": "finished: the target is reached"}
     stop, done = context.stop, number - 1
-    if stop.patience is not None and done - lines.certified_round >= stop.patience:
+    if stop.patience is not None and done - max(lines.certified_round, first - 1) >= stop.patience:
         return {"go": f"finished: no version certified in {stop.patience} rounds"}
     if stop.wall_seconds is not None and _age(row) >= stop.wall_seconds:
         return {"go": f"finished: {stop.wall_seconds:g} s have passed"}
@@ -122,14 +126,16 @@ def _age(row: RunRow) -> float:
     return (utcnow() - begun).total_seconds()
 
 
-def _goal_reached(context: Context, row: RunRow) -> bool:
-    """Whether the certified version's score on its certification items reaches the goal on the goal's split."""
-    goal, version = context.goal, lines_of(row).version
-    if goal is None or version == "v0":
-        return False
+def _goal(context: Context, lines: Lines) -> str | None:
+    """What the certified version scored on its certification items, once that reaches the goal; None before."""
+    goal = context.goal
+    if goal is None or lines.version == "v0":
+        return None
     with context.means.database.read() as tx:
-        score = scores.get(tx, context.run, version, "certify", goal.split)
-    return score is not None and score.mean is not None and score.mean >= goal.target
+        score = scores.get(tx, context.run, lines.version, "certify", goal.split)
+    if score is None or score.mean is None or score.mean < goal.target:
+        return None
+    return f"{lines.version} scored {score.mean:.3f} on {score.n} certification items of {goal.split}"
 
 
 def _closing(row: RunRow, reason: str) -> Done:
@@ -146,13 +152,18 @@ def _finish(context: Context, closing: Json, key: str) -> None:
         if failure.remedy is not Remedy.STOP:
             raise
         reason = f"stopped: {failure.message}"
+    jobs.abandon(context.means, context.launcher, context.run)
     context.journal.phase(0, "end", lambda row: _close(row, number, reason), candidate=key)
 
 
 def _last_words(context: Context, number: int, key: str) -> None:
     certification.certify(context, number, key=key, last=True)
     pending = context.journal.phase(number, "control-pending", _pending, candidate=key)
-    control.settle(context, number, cast(Json | None, pending["pending"]), key=key)
+    try:
+        control.settle(context, number, cast(Json | None, pending["pending"]), key=key)
+    except Failure as failure:
+        if failure.remedy is not Remedy.STOP:
+            raise  # at a cap the control stays a block short: nothing is claimed against it, and the gate costs no job
     screening.draw_dev(context, number, key)
     final.final_gate(context, number, key)
 
@@ -171,15 +182,22 @@ def _close(row: RunRow, number: int, reason: str) -> Done:
 
 def _leave(context: Context, failure: Failure, state: str) -> None:
     """End a generation that failed: the run is paused, to be resumed, or failed for good."""
-    then = "resume goes on at the failed phase" if state == "paused" else "it cannot be resumed"
+    context.journal.phase(
+        0, "left", lambda row: _left(context, row, failure, state), candidate=f"g{context.row.generation}"
+    )
 
-    def work(row: RunRow) -> Done:
-        text = f"run {row.run} {state}: {failure.code}: {failure.message}; {then}"
-        event = Event(EventKind.ERROR, text, row.round, state, "loop", data={"code": failure.code, "state": state})
-        columns: dict[str, object] = {"state": state, "error": failure.to_json()}
-        if state == "failed":
-            columns["ended_at"] = iso(utcnow())
-        drop = state == "failed"
-        return Done({"state": state}, [event], lambda tx: steers.drop(tx, row.run) if drop else None, columns=columns)
 
-    context.journal.phase(0, "left", work, candidate=f"g{context.row.generation}")
+def _left(context: Context, row: RunRow, failure: Failure, state: str) -> Done:
+    if state == "paused" and row.stop_requested:
+        state = "stopped"  # a stop of a paused run ends it at once
+    then = "resume goes on where it broke off" if state == "paused" else "no resume mends it"
+    if state == "stopped":
+        then = "it had been asked to stop"
+    text = f"run {row.run} {state}: {failure.code}: {failure.message}; {then}"
+    event = Event(EventKind.ERROR, text, row.round, state, "loop", data={"code": failure.code, "state": state})
+    columns: dict[str, object] = {"state": state, "error": failure.to_json(), "stop_requested": False}
+    if state == "paused":
+        return Done({"state": state}, [event], columns=columns)
+    jobs.abandon(context.means, context.launcher, row.run)
+    columns["ended_at"] = iso(utcnow())
+    return Done({"state": state}, [event], lambda tx: steers.drop(tx, row.run), columns=columns)

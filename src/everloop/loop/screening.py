@@ -15,7 +15,7 @@ from everloop.loop import itemsets
 from everloop.loop.context import Context, lines_of
 from everloop.loop.journal import Done
 from everloop.loop.lines import Artifact, DevSet
-from everloop.loop.measure import FamilyTallies, Measure, by_family, outcomes_of, scores
+from everloop.loop.measure import Answers, FamilyTallies, Measure, by_family, outcomes_of, scores
 from everloop.store import itemsets as stored_sets
 from everloop.store import scores as stored_scores
 from everloop.store.runs import RunRow
@@ -23,15 +23,15 @@ from everloop.store.runs import RunRow
 
 def draw_dev(context: Context, number: int, key: str) -> Json:
     """Phase: see that there is a dev set with the head's outcomes on it; drawn anew after a move and at its use cap."""
-    return context.journal.phase(number, "dev", lambda row: _draw_dev(context, row, number), candidate=key)
+    return context.journal.phase(number, "dev", lambda row: _draw_dev(context, row, number, key), candidate=key)
 
 
-def _draw_dev(context: Context, row: RunRow, number: int) -> Done:
+def _draw_dev(context: Context, row: RunRow, number: int, key: str) -> Done:
     lines, size = lines_of(row), context.gate.dev_n or context.limits.dev_n
     if lines.dev is not None and lines.dev.uses < context.limits.dev_use_cap:
         return Done({"generation": lines.dev.generation})
     draw = itemsets.fresh(context, "dev", size)
-    measure = Measure(context, f"r{number}.dev")
+    measure = Measure(context, f"r{number}.dev.{key}")
     answers = measure.incumbent(context.checkpoint(lines.head.checkpoint), draw.items)
     with context.means.database.read() as tx:
         generation = stored_sets.generations(tx, context.run, "dev") + 1
@@ -69,11 +69,8 @@ def _admit(context: Context, row: RunRow, number: int, artifact: Artifact) -> Do
     families = by_family(draw.items, mine.outcomes, head.outcomes)
     kind = EventKind.TOOL_RESULT
     event = Event(kind, f"pre-test of {artifact.name}: {reason}", number, "admit", "auditor", "pre-test")
-    return Done(
-        {"passed": passed, "reason": reason, "families": tallies_json(families), "formed": mine.formed},
-        [event],
-        lambda tx: draw.keep(tx, context.run),
-    )
+    result: Json = {"passed": passed, "reason": reason, "families": tallies_json(families)}
+    return Done(result | counts_json(mine, tally), [event], lambda tx: draw.keep(tx, context.run))
 
 
 def _admissible(tally: Tally) -> tuple[bool, str]:
@@ -117,8 +114,7 @@ def _evaluate(context: Context, row: RunRow, number: int, artifact: Artifact) ->
     families = by_family(items[: len(outcomes)], outcomes, head[: len(outcomes)])
     screen = screen_json(tally, verdict)
     result: Json = {"ruling": str(verdict.ruling), "screen": screen, "families": tallies_json(families)}
-    result |= {"formed": formed, "answered": len(outcomes) - outcomes.count(None), "asked": len(outcomes)}
-    result |= {"candidate_missing": tally.candidate_missing, "baseline_missing": tally.baseline_missing}
+    result |= counts_json(Answers((), tuple(outcomes), formed), tally)
     text, data = _told(artifact, tally, verdict), result | {"candidate": artifact.name}
     event = Event(EventKind.TOOL_RESULT, text, number, "evaluate", "loop", "gate", data)
     used = replace(lines, dev=replace(dev, uses=dev.uses + 1), gate=context.gate.screened(lines.gate, verdict))
@@ -130,6 +126,18 @@ def _told(artifact: Artifact, tally: Tally, verdict: Verdict) -> str:
     against = "" if verdict.threshold is None else f" (threshold {verdict.threshold:+.3f})"
     estimate = "—" if verdict.estimate is None else f"{verdict.estimate:+.3f}"
     return f"screen of {artifact.name}: {verdict.ruling}, {estimate}{against}, {figures}"
+
+
+def counts_json(mine: Answers, tally: Tally) -> Json:
+    """What the rule checks look at: how many were asked, answered, well-formed, missing."""
+    asked = len(mine.outcomes)
+    return {
+        "asked": asked,
+        "answered": asked - mine.outcomes.count(None),
+        "formed": mine.formed,
+        "candidate_missing": tally.candidate_missing,
+        "baseline_missing": tally.baseline_missing,
+    }
 
 
 def screen_json(tally: Tally, verdict: Verdict) -> Json:

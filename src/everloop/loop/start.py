@@ -8,6 +8,7 @@ from sqlalchemy import Connection
 
 from everloop.errors import JudgeDisagrees
 from everloop.events import Event, EventKind, Json
+from everloop.evidence.protocol import EvaluationProtocol
 from everloop.loop import control, itemsets, model
 from everloop.loop.context import Context
 from everloop.loop.journal import Done
@@ -31,6 +32,7 @@ def begin(context: Context) -> None:
 
 
 def _begin(context: Context, row: RunRow) -> Done:
+    EvaluationProtocol.from_json(row.protocol, row.protocol_sha256)  # a protocol changed since its start is refused
     text = f"run {row.run} starts: {row.rounds_target} rounds of {row.domain} with {context.operator.name}"
     columns = {"state": "running", "started_at": iso(utcnow())}
     return Done({}, [Event(EventKind.ROUND, text, 0, "begin", "loop")], columns=columns)

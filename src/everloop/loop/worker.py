@@ -11,6 +11,7 @@ import time
 from types import FrameType
 
 from everloop.errors import StaleWorker, StoreUnavailable
+from everloop.events import Event, EventKind
 from everloop.loop import durable
 from everloop.loop.context import Means
 from everloop.loop.journal import Observer, unobserved
@@ -18,7 +19,7 @@ from everloop.loop.lease import Lease
 from everloop.loop.run import Loop
 from everloop.paths import Home
 from everloop.settings import Settings
-from everloop.store import runs
+from everloop.store import events, runs
 from everloop.store.database import Database
 from everloop.students.measuring import Students
 
@@ -29,7 +30,7 @@ TICK_SECONDS = 0.1
 REAP_TICKS = 10
 """Looks for dead peers happen every so many ticks."""
 RESTARTS = 5
-"""Times the engine may give a run up without a new generation getting further before the run fails."""
+"""Times the engine may give a run up without it getting further before the run is paused."""
 
 
 class Worker:
@@ -45,7 +46,7 @@ class Worker:
         self._lease.keep()
         durable.launch(self._database, self._lease.epoch, Loop(means))
         self._dispatched: set[tuple[str, int]] = set()
-        self._restarts: dict[str, int] = {}
+        self._restarts: dict[str, tuple[int, int]] = {}
         self._stop = threading.Event()
 
     def serve(self, *, drain: bool) -> None:
@@ -54,7 +55,8 @@ class Worker:
         while not self._stop.wait(TICK_SECONDS):
             try:
                 if ticks % REAP_TICKS == 0:
-                    durable.recover(self._lease.reap())
+                    self._lease.reap()
+                    durable.recover(self._lease.fenced)
                     self._mend()
                 if not self._dispatch() and drain:
                     break
@@ -72,7 +74,6 @@ class Worker:
     def close(self) -> None:
         """Sign off; what was under way is carried on by another worker."""
         durable.shutdown()
-        self._students.close()
         self._lease.release()
         self._database.close()
 
@@ -80,7 +81,7 @@ class Worker:
         """Enqueue every active run this worker has not seen yet; returns how many are active."""
         with self._database.read() as tx:
             active = runs.active(tx)
-        for run, generation in active:
+        for run, generation, _ in active:
             if (run, generation) not in self._dispatched:
                 durable.dispatch(run, generation)
                 self._dispatched.add((run, generation))
@@ -90,20 +91,22 @@ class Worker:
         """Give runs that the engine gave up (its own failure, not the run's) a new generation."""
         with self._database.read() as tx:
             active = runs.active(tx)
-        for run, generation in active:
+        for run, generation, seq in active:
             if durable.broken(run, generation):
-                self._restarts[run] = self._restarts.get(run, 0) + 1
-                self._renew(run, generation)
+                before, count = self._restarts.get(run, (seq, 0))
+                count = 1 if seq > before + 1 else count + 1  # each restart tells one event; more is progress
+                self._restarts[run] = (seq, count)
+                self._renew(run, generation, last=count > RESTARTS)
 
-    def _renew(self, run: str, generation: int) -> None:
-        last = self._restarts[run] > RESTARTS
+    def _renew(self, run: str, generation: int, *, last: bool) -> None:
+        error = StoreUnavailable(f"run {run} was given up {RESTARTS} times", then="See the worker's log, then resume")
         with self._database.write(worker=self._lease.epoch) as tx:
             if last:
-                error = StoreUnavailable(f"run {run} was given up {RESTARTS} times", then="See the worker's log")
-                runs.update(tx, run, state="failed", error=error.to_json())
+                told = Event(EventKind.ERROR, f"run {run} paused: {error.message}", data={"state": "paused"})
+                events.append(tx, run, told, state="paused", error=error.to_json())
             else:
                 runs.renew(tx, run, generation)
-        log.warning("run %s: the engine gave generation %s up; %s", run, generation, "failed" if last else "renewed")
+        log.warning("run %s: the engine gave generation %s up; %s", run, generation, "paused" if last else "renewed")
 
 
 def main(settings: Settings, *, drain: bool = False, observer: Observer = unobserved) -> None:

@@ -27,8 +27,9 @@ class RegressionAuditor:
         worst = min(measured, key=lambda name: (measured[name].estimate or 0.0, name))
         pairs = sum(tally.pairs for tally in measured.values())
         change = measured[worst].estimate or 0.0
-        reason = f"{len(measured)} families held over {pairs} pairs; the lowest is {worst} at {change:+.3f}"
-        return Review(self.kind, True, f"{reason} (n={measured[worst].pairs}, floor -{case.floor:g})")
+        reason = f"none of {len(measured)} families was shown to fall over {pairs} pairs"
+        lowest = f"the lowest is {worst} at {change:+.3f} (n={measured[worst].pairs}, floor -{case.floor:g})"
+        return Review(self.kind, True, f"{reason}; {lowest}")
 
 
 def _tally(wins: int, losses: int, pairs: int) -> Tally:

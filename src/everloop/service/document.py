@@ -7,7 +7,7 @@ from typing import cast
 from sqlalchemy import Connection
 
 from everloop.events import Json, JsonValue, RecordedEvent
-from everloop.evidence.gates.registry import gate_from_json
+from everloop.evidence.gates import Gate, gate_from_json
 from everloop.evidence.planning import minimum_detectable_effect
 from everloop.ledger import reservations
 from everloop.service.steps import steps
@@ -134,12 +134,26 @@ def _protocol(tx: Connection, row: RunRow) -> Json:
     return {
         **frozen,
         "sha256": row.protocol_sha256,
-        "gate": {"policy": gate.name, "alpha": gate.alpha, **cast(Json, frozen["gate"])},
+        "gate": _gate(gate, cast(Json, frozen["gate"])),
         "judge": {"id": frozen["judge"], "version": frozen["judge_version"]},
         "sets": sets,
+        "false_claim_bound": _false_claim_bound(tx, row.run),
         "minimum_detectable_effect": minimum_detectable_effect(gate),
         "worst_case_usd": row.worst_case_usd,
     }
+
+
+def _gate(gate: Gate, policy: Json) -> Json:
+    """The policy with every parameter; its least screen estimate is null where it has no screen."""
+    effect = policy.get("step", policy.get("gain"))
+    return {"policy": gate.name, "alpha": gate.alpha, "min_effect": effect, **policy}
+
+
+def _false_claim_bound(tx: Connection, run: str) -> JsonValue:
+    """Union bound on the chance of any false claim: the levels of all tests so far; null where one had none."""
+    levels = [one.alpha for one in claims.listing(tx, run)]
+    known = [alpha for alpha in levels if alpha is not None]
+    return round(sum(known), 6) if len(known) == len(levels) else None
 
 
 def _by_subject(found: list[ScoreRow]) -> dict[str, list[JsonValue]]:
@@ -176,7 +190,13 @@ def _control(row: RunRow, scored: dict[str, list[JsonValue]]) -> JsonValue:
     if arm is None or not arm["blocks"]:
         return None
     artifact: Json = {"type": "checkpoint", "path": arm["checkpoint"], "sha256": arm["sha256"]}
-    return {"rows": arm["rows"], "steps": arm["steps"], "artifact": artifact, "scores": scored.get("control", [])}
+    return {
+        "rows": arm["rows"],
+        "steps": arm["steps"],
+        "steps_missed": arm["missed"],
+        "artifact": artifact,
+        "scores": scored.get("control", []),
+    }
 
 
 def _review(one: ReviewRow) -> Json:

@@ -46,26 +46,29 @@ def freeze(request: StartRequest, domain: Domain) -> EvaluationProtocol:
         floor=FLOOR,
         rule_share=0.9,
         trainer=request.options.trainer,
+        collect_tasks=limits.collect_tasks,
+        starter_rows=max(domain.starter_rows(family) for family in domain.families()),
+        auditors=request.options.auditors,
         rounds=request.rounds,
     )
     check(protocol, domain, request.rounds)
     return protocol
 
 
-def check(protocol: EvaluationProtocol, domain: Domain, rounds: int) -> None:
+def check(protocol: EvaluationProtocol, domain: Domain, rounds: int, *, final_gates: int = 1) -> None:
     """SupplyExhausted when so many rounds could use more items of a single-use set than a family has."""
     supply = {family: domain.supply(family) for family in domain.families()}
     try:
-        check_supply(protocol.needs(rounds), supply)
+        check_supply(protocol.needs(rounds, final_gates), supply)
     except SupplyExhausted as error:
-        most = bisect_left(range(1, rounds), True, key=lambda fewer: not _fits(protocol, supply, fewer))
+        most = bisect_left(range(1, rounds), True, key=lambda fewer: not _fits(protocol, supply, fewer, final_gates))
         then = f"Use at most {most} rounds" if most else "Use smaller sizes"
         raise SupplyExhausted(error.what, why=error.why, then=then) from error
 
 
-def _fits(protocol: EvaluationProtocol, supply: Mapping[str, int], rounds: int) -> bool:
+def _fits(protocol: EvaluationProtocol, supply: Mapping[str, int], rounds: int, final_gates: int) -> bool:
     try:
-        check_supply(protocol.needs(rounds), supply)
+        check_supply(protocol.needs(rounds, final_gates), supply)
     except SupplyExhausted:
         return False
     return True

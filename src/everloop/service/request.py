@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from dataclasses import dataclass, field
 from typing import cast
@@ -28,7 +29,7 @@ class Options:
     """Plug-ins and seed of a run; every field has a default."""
 
     seed: int = 0
-    """Seed of everything random in the run; 0 .. 2**31 - 1."""
+    """Seed of everything random in the run; 0 .. 2**31 - 1. A request that names none gets one of its run id."""
     operator: str = "curriculum"
     """Entry point of the group ``everloop.operators``."""
     trainer: str = "nano"
@@ -81,8 +82,8 @@ class StartRequest:
             domain=domain,
             rounds=whole(document.get("rounds", 3), "rounds", *ROUNDS),
             goal=Goal.from_json(cast(Json, document["goal"])) if document.get("goal") is not None else None,
-            stop=Stop.from_json(cast(Json, document.get("stop") or {})),
-            options=_options(document.get("options") or {}, domain),
+            stop=Stop.from_json(cast(Json, _given(document, "stop"))),
+            options=_options(_given(document, "options"), domain, str(document.get("run"))),
         )
 
 
@@ -97,6 +98,8 @@ def text_of(value: JsonValue, error: type[InvalidRequest], name: str) -> str:
     """`value` if it is text of 1..4000 characters that is not blank, else `error`."""
     if not isinstance(value, str) or not value.strip():
         raise error(f"{name} is required", why="it is empty", then=f"Send 1 to {BRIEF} characters")
+    if "\0" in value or any("\ud800" <= letter <= "\udfff" for letter in value):
+        raise error(f"{name} is no text", why="it holds a zero byte or half a character")
     if len(value) > BRIEF:
         raise error(f"{name} is too long", why=f"{len(value)} characters", then=f"Send at most {BRIEF}")
     return value
@@ -125,16 +128,28 @@ def _text(document: Json, name: str, default: str) -> str:
 def _names(value: JsonValue) -> tuple[str, ...]:
     if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
         raise InvalidRequest("options.auditors must be a list of names", why=f"got {value!r:.80}")
+    missing = [name for name in ("contamination", "regression") if name not in value]
+    if missing:
+        raise InvalidRequest(f"options.auditors lacks {missing[0]}", why="no run goes without it")
     return tuple(str(name) for name in value)
 
 
-def _options(document: JsonValue, domain: str) -> Options:
+def _given(document: Json, name: str) -> JsonValue:
+    return {} if document.get(name) is None else document[name]
+
+
+def _seed_of(run: str) -> int:
+    """The seed of a run that names none: its own, so that runs do not share their blind items."""
+    return int.from_bytes(hashlib.sha256(run.encode()).digest()[:4], "big") >> 1
+
+
+def _options(document: JsonValue, domain: str, run: str) -> Options:
     if not isinstance(document, dict):
         raise InvalidRequest("options must be an object", why=f"got {document!r}")
     _refuse_unknown(document, _OPTIONS, "options.")
     standard = Options()
     return Options(
-        seed=whole(document.get("seed", 0), "options.seed", 0, 2**31 - 1),
+        seed=whole(document.get("seed", _seed_of(run)), "options.seed", 0, 2**31 - 1),
         operator=_text(document, "operator", standard.operator),
         trainer=_text(document, "trainer", _TRAINERS.get(domain, standard.trainer)),
         gate=_text(document, "gate", standard.gate),

@@ -13,8 +13,11 @@ from everloop import __version__
 from everloop.domains.registry import domain as find_domain
 from everloop.errors import Conflict, InvalidDirective, InvalidRequest, InvalidSteer, RunNotActive
 from everloop.events import Event, EventKind, Json, JsonValue
+from everloop.evidence.gates import Gate, gate_from_json
+from everloop.evidence.planning import worst_case
 from everloop.evidence.protocol import EvaluationProtocol
 from everloop.ledger import caps
+from everloop.loop.jobs import ATTEMPTS
 from everloop.operators.auditors import panel as find_panel
 from everloop.operators.registry import operator as find_operator
 from everloop.remote.launchers.registry import launcher as find_launcher
@@ -23,9 +26,10 @@ from everloop.service.caller import LOCAL, Caller
 from everloop.service.document import live_document, run_document, summary_row
 from everloop.service.installation import Installation
 from everloop.service.request import ROUNDS, StartRequest, text_of, whole
-from everloop.store import directives, events, runs, steers
+from everloop.store import directives, events, gates, phases, runs, steers
 from everloop.store.runs import NewRun, RunRow
 from everloop.students.registry import trainer as find_trainer
+from everloop.values import iso, utcnow
 
 T = TypeVar("T")
 
@@ -44,7 +48,7 @@ def start(installation: Installation, request: StartRequest, caller: Caller = LO
         known = ", ".join(("all", *domain.families()))
         raise InvalidRequest(f"goal.split {request.goal.split} is not known", then=f"Known: {known}")
     protocol = protocols.freeze(request, domain)
-    new = _new_run(request, protocol, caller, _worst_case(installation, request))
+    new = _new_run(request, protocol, caller, _worst_case(installation, request, gate_from_json(dict(protocol.gate))))
 
     def write(tx: Connection) -> None:
         most = installation.settings.max_active_runs
@@ -58,11 +62,17 @@ def start(installation: Installation, request: StartRequest, caller: Caller = LO
     return document(installation, request.run)
 
 
-def _worst_case(installation: Installation, request: StartRequest) -> float:
-    """Most that the run's own jobs can cost: the base, and a candidate and a control block each round, to the limit."""
+def _worst_case(installation: Installation, request: StartRequest, gate: Gate) -> float:
+    """Most that the run's own jobs can cost, US dollars: a base, and a candidate and a control block each round.
+
+    Each runs to its limit and is launched as often as a lost one is; never above ``usd_cap``.
+    """
     settings = installation.settings
-    jobs = 0 if find_trainer(request.options.trainer).capabilities().inline else 2 * request.rounds + 1
-    return jobs * settings.local_usd_per_hour * settings.job_time_limit_seconds / 3600
+    inline = find_trainer(request.options.trainer).capabilities().inline
+    jobs = 0 if inline else ATTEMPTS * (2 * request.rounds + 1)
+    job_usd = settings.local_usd_per_hour * settings.job_time_limit_seconds / 3600
+    cost = worst_case(gate, rounds=request.rounds, blind_n=request.limits.blind_n, job_usd=job_usd, jobs=jobs)
+    return cost.usd if request.limits.usd_cap is None else min(cost.usd, request.limits.usd_cap)
 
 
 def _new_run(request: StartRequest, protocol: EvaluationProtocol, caller: Caller, worst_case_usd: float) -> NewRun:
@@ -101,8 +111,8 @@ def document(installation: Installation, run: str, *, rounds: int = 50) -> Json:
 
 def live(installation: Installation, run: str, since: int | None = None) -> Json:
     """What the run does right now: state, phase, events after `since` (at most 200), steers, jobs, spend."""
-    if since is not None and (type(since) is not int or since < 0):
-        raise InvalidRequest("since must be a whole number of at least 0", why=f"got {since!r}")
+    if since is not None:
+        whole(since, "since", 0, 2**53)
     with installation.database.read() as tx:
         return live_document(tx, runs.require(tx, run), since)
 
@@ -119,7 +129,7 @@ def steer(installation: Installation, run: str, text: JsonValue, caller: Caller 
     checked = text_of(text, InvalidSteer, "text")
 
     def write(tx: Connection) -> Json:
-        row = runs.require(tx, run)
+        row = runs.require(tx, run, lock=True)
         if row.state not in ACTIVE:
             raise RunNotActive(f"run {run} takes no steers", why=f"it is {row.state}")
         queued = steers.queue(tx, run, checked, caller.subject)
@@ -135,7 +145,7 @@ def add_directive(installation: Installation, run: str, text: JsonValue, caller:
     checked = text_of(text, InvalidDirective, "text")
 
     def write(tx: Connection) -> Json:
-        row = runs.require(tx, run)
+        row = runs.require(tx, run, lock=True)
         if row.state == "failed":
             raise RunNotActive(f"run {run} takes no directives", why="it has failed for good")
         added = directives.append(tx, run, checked, caller.subject)
@@ -149,11 +159,11 @@ def stop(installation: Installation, run: str) -> Json:
     """Stop after the current round; a paused run stops at once."""
 
     def write(tx: Connection) -> Json:
-        row = runs.require(tx, run)
+        row = runs.require(tx, run, lock=True)
         if row.state not in ACTIVE:
             raise Conflict(f"run {run} cannot be stopped", why=f"it is {row.state}")
         if row.state == "paused":
-            runs.update(tx, run, state="stopped", stop_requested=False)
+            runs.update(tx, run, state="stopped", stop_requested=False, ended_at=iso(utcnow()))
             steers.drop(tx, run)
             events.append(tx, run, Event(EventKind.ROUND, f"run {run} stopped while paused", data={"state": "stopped"}))
         elif not row.stop_requested:
@@ -168,7 +178,7 @@ def resume(installation: Installation, run: str) -> Json:
     """Go on with a paused or stopped run. Conflict in any other state or when a cap is exhausted."""
 
     def write(tx: Connection) -> Json:
-        row = runs.require(tx, run)
+        row = runs.require(tx, run, lock=True)
         if row.state not in {"paused", "stopped"}:
             raise Conflict(f"run {run} cannot be resumed", why=f"it is {row.state}", then=_instead(row))
         _go_on(tx, row, "resumed")
@@ -182,13 +192,16 @@ def extend(installation: Installation, run: str, rounds: JsonValue) -> Json:
     target = whole(rounds, "rounds", *ROUNDS)
 
     def write(tx: Connection) -> Json:
-        row = runs.require(tx, run)
+        row = runs.require(tx, run, lock=True)
         if row.state == "failed":
             raise Conflict(f"run {run} cannot be extended", why="it has failed for good")
+        if row.state in ACTIVE and phases.get(tx, run, 0, "closing", f"g{row.generation}") is not None:
+            raise Conflict(f"run {run} is closing", then="Extend it when it has ended")
         if target < row.round + (row.state == "finished"):
             raise Conflict(f"run {run} cannot be extended to {target} rounds", why=f"it is at round {row.round}")
         protocol = EvaluationProtocol.from_json(row.protocol)
-        protocols.check(protocol, find_domain(row.domain), target)
+        held = sum(1 for one in gates.listing(tx, run) if one.document["gate"] == "final")
+        protocols.check(protocol, find_domain(row.domain), target, final_gates=held + 1)
         runs.update(tx, run, rounds_target=target)
         events.append(tx, run, Event(EventKind.MESSAGE, f"target set to {target} rounds", data={"rounds": target}))
         if row.state in {"finished", "stopped"}:
@@ -203,7 +216,9 @@ def _go_on(tx: Connection, row: RunRow, how: str) -> None:
     exhausted = caps.exhausted(tx, row.run)
     if exhausted:
         raise Conflict(f"run {row.run} cannot be {how}", why=f"{exhausted} is exhausted", then="Start a new run")
-    runs.renew(tx, row.run, row.generation)
+    if not runs.renew(tx, row.run, row.generation):
+        raise Conflict(f"run {row.run} cannot be {how}", why="another caller was faster")
+    runs.update(tx, row.run, stop_requested=False)
     events.append(tx, row.run, Event(EventKind.MESSAGE, f"run {row.run} {how}"))
 
 

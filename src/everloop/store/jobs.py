@@ -75,6 +75,12 @@ def update(tx: Connection, run: str, job: str, **columns: Any) -> None:
     tx.execute(sa.update(jobs).where(*where).values(updated_at=iso(utcnow()), **columns))
 
 
+def get(tx: Connection, run: str, job: str) -> JobRow | None:
+    """A job; None when there is none of that id."""
+    found = tx.execute(sa.select(jobs).where(jobs.c.run == run, jobs.c.job == job)).mappings().first()
+    return make(JobRow, found) if found else None
+
+
 def of_run(tx: Connection, run: str, limit: int = 200) -> list[JobRow]:
     """The newest `limit` jobs of a run, newest first."""
     query = sa.select(jobs).where(jobs.c.run == run).order_by(jobs.c.created_at.desc()).limit(limit)

@@ -14,6 +14,7 @@ from everloop.store._sql import insert_once, make
 from everloop.store.tables import runs
 from everloop.values import iso, utcnow
 
+_SLOTS_LOCK = 7_233_002
 ACTIVE = ("starting", "running")
 """States in which a worker is at work on a run, or should be."""
 
@@ -103,15 +104,16 @@ def create(tx: Connection, new: NewRun) -> None:
         raise Conflict(f"run {new.run} exists", why="run ids are never used twice", then="Choose another id")
 
 
-def get(tx: Connection, run: str) -> RunRow | None:
+def get(tx: Connection, run: str, *, lock: bool = False) -> RunRow | None:
     """A run; None when there is no such run."""
-    found = tx.execute(sa.select(runs).where(runs.c.run == run)).mappings().first()
+    query = sa.select(runs).where(runs.c.run == run)
+    found = tx.execute(query.with_for_update() if lock else query).mappings().first()
     return make(RunRow, found) if found else None
 
 
-def require(tx: Connection, run: str) -> RunRow:
-    """A run; RunNotFound when there is no such run."""
-    row = get(tx, run)
+def require(tx: Connection, run: str, *, lock: bool = False) -> RunRow:
+    """A run; RunNotFound when there is no such run. `lock`: nobody else changes it until this transaction ends."""
+    row = get(tx, run, lock=lock)
     if row is None:
         raise RunNotFound(f"run {run} is not known", then="List the runs there are")
     return row
@@ -138,7 +140,6 @@ def renew(tx: Connection, run: str, generation: int) -> bool:
         .values(
             generation=generation + 1,
             state="running",
-            stop_requested=False,
             error=None,
             ended_at=None,
             updated_at=iso(utcnow()),
@@ -147,12 +148,14 @@ def renew(tx: Connection, run: str, generation: int) -> bool:
     return bool(changed.rowcount)
 
 
-def active(tx: Connection) -> list[tuple[str, int]]:
-    """(run, generation) of every run that a worker should be at work on."""
-    found = tx.execute(sa.select(runs.c.run, runs.c.generation).where(runs.c.state.in_(ACTIVE)))
-    return [(run, generation) for run, generation in found]
+def active(tx: Connection) -> list[tuple[str, int, int]]:
+    """(run, generation, newest seq) of every run that a worker should be at work on."""
+    found = tx.execute(sa.select(runs.c.run, runs.c.generation, runs.c.last_seq).where(runs.c.state.in_(ACTIVE)))
+    return [(run, generation, seq) for run, generation, seq in found]
 
 
 def active_count(tx: Connection) -> int:
-    """How many runs are active."""
+    """How many runs are active; two starts cannot count at the same time."""
+    if tx.dialect.name == "postgresql":
+        tx.execute(sa.text("select pg_advisory_xact_lock(:key)"), {"key": _SLOTS_LOCK})
     return int(tx.execute(sa.select(sa.func.count()).select_from(runs).where(runs.c.state.in_(ACTIVE))).scalar_one())

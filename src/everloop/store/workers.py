@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import sqlalchemy as sa
@@ -46,6 +47,12 @@ def live(tx: Connection) -> list[WorkerRow]:
     """Workers that are not fenced."""
     query = sa.select(workers).where(workers.c.fenced.is_(False)).order_by(workers.c.id)
     return [make(WorkerRow, found) for found in tx.execute(query).mappings()]
+
+
+def fenced(tx: Connection, ids: Collection[int]) -> set[int]:
+    """Those of `ids` that are fenced, for good."""
+    query = sa.select(workers.c.id).where(workers.c.id.in_(list(ids)), workers.c.fenced.is_(True))
+    return set(tx.execute(query).scalars())
 
 
 def fence(tx: Connection, worker: int, seen: float | None) -> bool:

@@ -96,7 +96,7 @@ class Gate(Protocol):
 
     @property
     def redraws_head(self) -> bool:
-        """Whether the head is measured anew on fresh dev items after every move (its luck would stay otherwise)."""
+        """Whether a simulation measures the head anew after a move; the loop always does, or luck would stay."""
 
     def start(self) -> GateState:
         """State before the first candidate."""
