@@ -151,8 +151,8 @@ class Arith:
         return Item(family, f"{a}-{b}=", str(a - b))
 
     def starter_rows(self, family: str) -> int:
-        """1,500 rows of a plain family, 300 of a crossing one."""
-        return 300 if _family(family).crossing else 1500
+        """1,500 rows of a plain family, 150 of a crossing one."""
+        return 150 if _family(family).crossing else 1500
 
     def verify(self, item: Item, answer: str) -> bool:
         """Whether the answer is the number, to the character: ``085`` is not ``85``."""
