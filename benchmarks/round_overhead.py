@@ -32,7 +32,7 @@ def main(rounds: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         place = open_installation(Settings(home=Path(folder)))
         panel = ["rationale", "contamination", "regression"]  # significance would end most rounds at their screen
-        options = {"operator": "useless", "trainer": "synthetic", "seed": 3, "auditors": panel}
+        options = {"operator": "useless", "trainer": "synthetic-free", "seed": 3, "auditors": panel}
         limits = LIMITS | {"blind_n": 40, "collect_k": 1, "eval_limit": 200, "dev_use_cap": 1000}
         document = {"run": "overhead", "brief": "Measure.", "domain": "tiny", "rounds": rounds}
         runs.start(place, StartRequest.from_json(document | {"limits": limits, "options": options}))

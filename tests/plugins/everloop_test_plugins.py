@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import sys
 import time
@@ -19,6 +20,7 @@ from everloop.paths import JobPaths
 from everloop.remote.launchers.base import JobSpec
 from everloop.remote.launchers.local import LocalLauncher
 from everloop.students.base import Capabilities, Manifest, Report, TrainRequest
+from everloop.students.checkpoints import load_manifest
 from everloop.students.synthetic import SyntheticJobTrainer, SyntheticTrainer
 
 
@@ -40,6 +42,18 @@ class Paying(Curriculum):
         assert briefing.spend is not None
         briefing.spend("turn", 10_000)
         return super().propose(briefing)
+
+
+class Free(SyntheticTrainer):
+    """A student whose training is a copy of its parent: building costs next to nothing."""
+
+    name = "synthetic-free"
+
+    def train(self, request: TrainRequest, report: Report) -> Manifest:
+        if request.parent is None:
+            return super().train(request, report)
+        shutil.copytree(request.parent, request.out)
+        return load_manifest(request.out)
 
 
 class PluginLauncher(LocalLauncher):

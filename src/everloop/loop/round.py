@@ -32,7 +32,7 @@ def carry(context: Context, number: int) -> str:
     opened = context.journal.phase(number, "open", lambda row: _open(context, row, number))
     control.settle(context, number, cast(Json | None, opened["pending"]))
     context.journal.phase(number, "diagnose", lambda row: _diagnose(context, row, number), announce=True)
-    proposed = context.journal.phase(number, "propose", lambda row: _propose(context, row, number, opened), spends=True)
+    proposed = context.journal.phase(number, "propose", lambda row: _propose(context, row, number, opened))
     names = cast(list[str], proposed["candidates"])
     outcomes = [candidate.carry(context, number, name) for name in names]
     closed = context.journal.phase(
