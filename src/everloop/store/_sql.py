@@ -29,21 +29,20 @@ def insert_once(tx: Connection, table: Table, values: Mapping[str, Any]) -> bool
     return tx.execute(statement.returning(*table.primary_key)).first() is not None
 
 
-def insert_new(tx: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> int:
-    """Insert the rows whose keys are not there, in one statement; returns how many were new."""
-    if not rows:
-        return 0
-    statement = _insert(tx, table).values(list(rows)).on_conflict_do_nothing()
-    return len(tx.execute(statement.returning(*table.primary_key)).all())
+def insert_new(tx: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Insert the rows whose keys are not there; one statement, prepared once, for all of them."""
+    if rows:
+        tx.execute(_insert(tx, table).on_conflict_do_nothing(), [dict(row) for row in rows])
 
 
 def raise_to(tx: Connection, table: Table, column: str, rows: Sequence[Mapping[str, Any]]) -> None:
     """Insert rows, or raise `column` of the row with the same primary key; a greater value stays."""
     if not rows:
         return
-    statement = _insert(tx, table).values(list(rows))
+    statement = _insert(tx, table)
     keys, new = [one.name for one in table.primary_key], statement.excluded[column]
-    tx.execute(statement.on_conflict_do_update(index_elements=keys, set_={column: new}, where=table.c[column] < new))
+    raising = statement.on_conflict_do_update(index_elements=keys, set_={column: new}, where=table.c[column] < new)
+    tx.execute(raising, [dict(row) for row in rows])
 
 
 def upsert(tx: Connection, table: Table, values: Mapping[str, Any]) -> None:

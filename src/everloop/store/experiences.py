@@ -36,9 +36,9 @@ class ExperienceRow:
     """Version or candidate it was collected from."""
 
 
-def put(tx: Connection, run: str, found: Sequence[ExperienceRow]) -> int:
-    """Record experiences in one statement; those known already are left out. Returns how many were new."""
-    return insert_new(tx, experiences, [asdict(one) | {"run": run, "rolled_back": False} for one in found])
+def put(tx: Connection, run: str, found: Sequence[ExperienceRow]) -> None:
+    """Record experiences; those known already are left out."""
+    insert_new(tx, experiences, [asdict(one) | {"run": run, "rolled_back": False} for one in found])
 
 
 def recent(tx: Connection, run: str, number: int, limit: int) -> list[ExperienceRow]:
