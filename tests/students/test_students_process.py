@@ -58,7 +58,8 @@ def gone(pid: int, seconds: float = 5) -> bool:
             state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
         except (FileNotFoundError, ProcessLookupError):
             return True
-        if state == "Z":
+        threads = list(Path(f"/proc/{pid}/task").glob("*"))
+        if state == "Z" and len(threads) <= 1:  # its other threads may outlive the first by a moment
             return True
         time.sleep(0.02)
     return False

@@ -13,12 +13,12 @@ from everloop.events import Event, EventKind, Json
 from everloop.evidence.constraints import FailureRate, RuleCheck
 from everloop.evidence.gates.base import Ruling
 from everloop.evidence.sets import set_of
-from everloop.loop import certification, control, model, rows, screening
+from everloop.loop import certification, control, memory, model, rows, screening
 from everloop.loop.context import Context, lines_of
 from everloop.loop.failure import Failure, Remedy
 from everloop.loop.journal import Done
 from everloop.loop.lines import Artifact
-from everloop.loop.proposals import plan_of, proposal_of, tried_of
+from everloop.loop.proposals import plan_of, proposal_of
 from everloop.operators.base import Case, Plan, Review, Stage
 from everloop.store import candidates, reviews, runs
 from everloop.store.runs import RunRow
@@ -26,8 +26,6 @@ from everloop.students.base import Row
 
 TARGETS = frozenset({"data", "settings"})
 """What a candidate of kind `model` may change: the allow-list of the activity space."""
-REMEMBERED = 200
-"""Rejected candidates an auditor compares with."""
 
 
 def carry(context: Context, number: int, name: str) -> Json:
@@ -78,7 +76,7 @@ def _prove(context: Context, number: int, name: str) -> list[str]:
 
 def _screen(context: Context, number: int, name: str) -> Done:
     """The allow-list and the auditors that need nothing built."""
-    case = _case(context, name, remember=REMEMBERED)
+    case = _case(context, name, remember=True)
     plan = case.proposal.plan
     outside = sorted({one.target for one in case.proposal.interventions} - TARGETS)
     unknown = sorted(set(plan.families) - set(context.domain.families()))
@@ -174,6 +172,7 @@ def _conclude(
             lambda tx: candidates.update(tx, context.run, name, decision=decision, reasons=list(reasons)),
         )
 
+    memory.concluded(context)
     return context.journal.phase(number, "conclude", work, candidate=name)
 
 
@@ -189,7 +188,7 @@ def _case(
     context: Context,
     name: str,
     *,
-    remember: int = 0,
+    remember: bool = False,
     rows: Sequence[Row] = (),
     reserved: Callable[[str], str | None] | None = None,
     family_results: Mapping[str, tuple[int, int, int]] | None = None,
@@ -198,10 +197,9 @@ def _case(
     with context.means.database.read() as tx:
         lines = lines_of(runs.require(tx, context.run))
         stored = candidates.require(tx, context.run, name)
-        refused = candidates.tried_since(tx, context.run, lines.moved, remember) if remember else []
     return Case(
         proposal=proposal_of(stored.proposal),
-        tried=[tried_of(one) for one in refused],
+        tried=memory.tried(context, lines.moved) if remember else [],
         head_plan=plan_of(lines.head.plan) if lines.head.plan else None,
         rows=rows,
         reserved=reserved,

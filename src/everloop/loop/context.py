@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import cast
@@ -18,7 +18,7 @@ from everloop.guard.limits import Goal, Limits, Stop
 from everloop.loop.journal import Journal, Observer, unobserved
 from everloop.loop.lines import Lines
 from everloop.operators.auditors import panel
-from everloop.operators.base import Auditor, Operator
+from everloop.operators.base import Auditor, Operator, Tried
 from everloop.operators.registry import operator
 from everloop.paths import Home, RunPaths
 from everloop.remote.launchers.base import Launcher
@@ -59,6 +59,9 @@ class Context:
     """The worker's means."""
     row: RunRow
     """The run's row as read when the workflow began; of it, the frozen columns and the generation are used."""
+
+    remembered: dict[int, list[Tried]] = field(default_factory=dict)
+    """Refused candidates read in this round; see `everloop.loop.memory`."""
 
     @cached_property
     def run(self) -> str:

@@ -11,20 +11,18 @@ from everloop.events import Event, EventKind, Json, JsonValue
 from everloop.experience.base import Experience
 from everloop.experience.collector import collect as gather
 from everloop.ledger import reservations
-from everloop.loop import candidate, control, itemsets
+from everloop.loop import candidate, control, itemsets, memory
 from everloop.loop.context import Context, lines_of
 from everloop.loop.journal import Done
 from everloop.loop.measure import Answers, Measure
-from everloop.loop.proposals import plan_of, proposal_json, tried_of
-from everloop.operators.base import Briefing, FamilyResult, Proposal, Tried
+from everloop.loop.proposals import plan_of, proposal_json
+from everloop.operators.base import Briefing, FamilyResult, Proposal
 from everloop.store import candidates, directives, experiences, phases, rounds, steers
 from everloop.store.experiences import ExperienceRow
 from everloop.store.runs import RunRow
 
 FAILURES = 8
 """Failure samples a family may give a briefing."""
-REMEMBERED = 200
-"""Rejected candidates an operator is reminded of."""
 
 
 def carry(context: Context, number: int) -> str:
@@ -120,7 +118,6 @@ def _briefing(context: Context, row: RunRow, number: int, delivered: list[str]) 
     lines = lines_of(row)
     with context.means.database.read() as tx:
         diagnosed = phases.get(tx, context.run, number, "diagnose", "") or {}
-        tried = _tried(tx, context, lines.moved)
         failures = _failures(tx, context, number)
         standing = [directive.text for directive in directives.listing(tx, context.run)]
     families = {
@@ -133,7 +130,7 @@ def _briefing(context: Context, row: RunRow, number: int, delivered: list[str]) 
         round=number,
         families=families,
         failures=failures,
-        tried=tried,
+        tried=memory.tried(context, lines.moved),
         defaults=context.trainer.defaults(base=False),
         max_rows_per_family=context.limits.max_rows_per_family,
         directives=standing,
@@ -141,12 +138,6 @@ def _briefing(context: Context, row: RunRow, number: int, delivered: list[str]) 
         spend=_Purse(context, number).spend,
         head_plan=plan_of(lines.head.plan) if lines.head.plan else None,
     )
-
-
-def _tried(tx: Connection, context: Context, moved: int) -> list[Tried]:
-    """Rejected and reverted candidates since the head last changed (the round of the change included)."""
-    found = candidates.tried_since(tx, context.run, moved, REMEMBERED)
-    return [tried_of(one) for one in found]
 
 
 def _failures(tx: Connection, context: Context, number: int) -> list[Experience]:

@@ -103,4 +103,4 @@ def tried_since(tx: Connection, run: str, number: int, limit: int = 200) -> list
         .order_by(candidates.c.round.desc(), candidates.c.candidate.desc())
         .limit(limit)
     )
-    return [make(TriedRow, found) for found in tx.execute(query).mappings()]
+    return [TriedRow(plan, decision, reasons) for plan, decision, reasons in tx.execute(query)]
