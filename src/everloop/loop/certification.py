@@ -165,7 +165,7 @@ def _record(tx: Connection, context: Context, number: int, lines: Lines, seen: C
     run, head, now = context.run, lines.head, iso(utcnow())
     candidates.update(tx, run, head.name, certification=_figures(lines, seen))
     threshold = seen.verdict.threshold
-    alpha = context.gate.alpha if threshold is None else exp(-threshold)
+    alpha = context.gate.alpha if threshold is None else round(exp(-threshold), 12)
     outcome = "shown" if seen.shown else "not_shown"
     occasion = f"certification-{head.name}"
     claims.put(tx, run, "certified", head.name, lines.version, occasion=occasion, alpha=alpha, outcome=outcome)
