@@ -3,7 +3,7 @@
 A run is the workflow ``RUN.gG`` (G counts resumes and extends); a round is its child ``RUN.gG.rN``. What a run *is* is
 read from our own store only; DBOS decides nothing but which worker carries a workflow on after a crash. The phases
 inside a round are no steps of DBOS: `everloop.loop.journal` keeps each result in the transaction of everything that
-follows from it, and a second journal would only repeat it (two transactions a phase, 32 ms a round). Its three holes
+follows from it, and a second journal would only repeat it, at two transactions a phase. Its three holes
 are closed here and in `everloop.store`: its transactions begin IMMEDIATE on SQLite (the engine is ours), every worker
 incarnation has its own executor id (the worker's epoch), and work of dead workers is re-enqueued by `recover`.
 """
