@@ -3,25 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
-from importlib.metadata import entry_points
 from typing import cast
 
-from everloop.errors import InvalidRequest
 from everloop.operators.base import Auditor
+from everloop.plugins import plugin
 
-GROUP = "everloop.auditors"
 PANEL = ("rationale", "significance", "contamination", "regression")
 """The default panel: those that need nothing built first."""
 
 
-@cache
 def auditor(name: str) -> Auditor:
     """The auditor of that name. InvalidRequest, with the known names, when there is none."""
-    found = {point.name: point for point in entry_points(group=GROUP)}
-    if name not in found:
-        raise InvalidRequest(f"unknown auditor {name!r}", why=f"known: {', '.join(sorted(found)) or 'none'}")
-    return cast(Auditor, found[name].load()())
+    return cast(Auditor, plugin("auditor", name))
 
 
 def panel(names: Sequence[str]) -> tuple[Auditor, ...]:

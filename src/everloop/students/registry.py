@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-from functools import cache
-from importlib.metadata import entry_points
 from typing import cast
 
-from everloop.errors import InvalidRequest
+from everloop.plugins import plugin
 from everloop.students.base import Trainer
 
-GROUP = "everloop.trainers"
 
-
-@cache
 def trainer(name: str) -> Trainer:
     """The trainer of that name. InvalidRequest, with the known names, when there is none."""
-    found = {point.name: point for point in entry_points(group=GROUP)}
-    if name not in found:
-        raise InvalidRequest(f"unknown trainer {name!r}", why=f"known: {', '.join(sorted(found)) or 'none'}")
-    return cast(Trainer, found[name].load()())
+    return cast(Trainer, plugin("trainer", name))
