@@ -80,6 +80,26 @@ class CapReached(EverloopError):
     status = 409
 
 
+class ModelNotConfigured(InvalidRequest):
+    """A model that is not configured, has no key, or has no known price; refused before anything is sent."""
+
+    code = "MODEL_NOT_CONFIGURED"
+
+
+class ModelUnavailable(EverloopError):
+    """A model that does not answer: retries are used up, its circuit is open, its endpoint cannot be reached."""
+
+    code = "MODEL_UNAVAILABLE"
+    status = 503
+
+
+class ModelRefused(EverloopError):
+    """A request that a model's endpoint refuses and would refuse again: bad key, bad request, unknown model."""
+
+    code = "MODEL_REFUSED"
+    status = 502
+
+
 class StaleWorker(EverloopError):
     """A write by a worker whose epoch was fenced off; another one has its work."""
 

@@ -30,6 +30,16 @@ class Settings(BaseSettings):
     """Least wall seconds that a training job of the synthetic student takes; for tests of durability."""
     max_active_runs: int = Field(default=16, ge=1)
     """Runs that may be starting or running at once; a start beyond it is a conflict."""
+    model_deadline_seconds: float = Field(default=120.0, gt=0, allow_inf_nan=False)
+    """Wall seconds one attempt of a request to a model may take, however slowly its answer drips in."""
+    model_retries: int = Field(default=4, ge=0, le=10)
+    """Attempts after the first when a model does not answer; they wait 1, 2, 4, ... seconds."""
+    model_retry_after_seconds: float = Field(default=60.0, ge=0, allow_inf_nan=False)
+    """Longest wait that a model's server may ask for; beyond it the request fails at once."""
+    model_breaker_failures: int = Field(default=5, ge=1)
+    """Failures in a row after which a model is left alone for a while."""
+    model_breaker_seconds: float = Field(default=30.0, gt=0, allow_inf_nan=False)
+    """How long it is left alone before one request tries again."""
 
     @property
     def url(self) -> str:

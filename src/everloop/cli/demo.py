@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import click
 
@@ -13,11 +15,16 @@ if TYPE_CHECKING:
     from everloop.service.installation import Installation
 
 BRIEF = "Learn to add and subtract with carries and borrows without forgetting the rest."
-NAMES = {"arith": "arith-carry"}
+DRY_BRIEF = "Make the model answer sums rightly by changing its prompt alone."
+NAMES = {"arith": "arith-carry", "sums": "sums-prompt"}
 """Domain -> beginning of the demo's run ids; others take the domain's own name."""
 TASKS, FEW_TASKS = 1000, 150
 """Tasks a family and round that the student is asked, and with ``--fast``: they cost next to nothing here, and the more
 of its own verified answers it learns from, the further it gets beyond training longer on the same rows."""
+DRY: Json = {}
+"""Sizes of a dry demo."""
+FAST_DRY: Json = {}
+"""Sizes of a dry demo with ``--fast``."""
 INTERRUPTED = 130
 """Exit code after Ctrl-C, as a shell gives it."""
 
@@ -48,7 +55,8 @@ INTERRUPTED = 130
     "--chart", "chart_file", type=click.Path(dir_okay=False, path_type=Path), help="Where the SVG chart goes."
 )
 @click.option("--resume", metavar="RUN", help="Go on with an earlier run instead of starting one.")
-@click.option("--domain", default="arith", show_default=True, help="What the student learns.")
+@click.option("--domain", help="What the student learns; default: arith, or sums with --dry.")
+@click.option("--dry", is_flag=True, help="Train nothing: improve the prompt of a small language model.")
 @click.pass_context
 def demo(
     ctx: click.Context,
@@ -59,13 +67,17 @@ def demo(
     as_json: bool,
     chart_file: Path | None,
     resume: str | None,
-    domain: str,
+    domain: str | None,
+    dry: bool,
 ) -> None:
     """Train a student over several rounds and show what the evidence supports.
 
     Everything stays on this machine: a small transformer learns arithmetic, each candidate is compared with the version
     before it on items that neither has seen, and the winner is confirmed on blind items beside a control arm. Ctrl-C
     leaves the run resumable.
+
+    With --dry nothing is trained: the student is the language model SmolLM2 on this machine, and a candidate is a
+    prompt for it.
     """
     from everloop.cli import embedded
     from everloop.cli.configuration import settings
@@ -75,25 +87,57 @@ def demo(
         raise click.UsageError("--resume goes on with a run as it was started; leave --run, --rounds and --fast out.")
     installation = open_installation(settings())
     try:
-        if resume:
-            run = embedded.go_on(installation, resume)
-        else:
-            run = _start(installation, _request(domain, rounds, seed, fast=fast), name, quiet=as_json)
-        try:
-            document = embedded.carry(installation, run, as_json=as_json)
-        except KeyboardInterrupt:
-            click.echo(f"\nInterrupted; nothing is lost. Go on with: el demo --resume {run}", err=True)
-            ctx.exit(INTERRUPTED)
+        with _student(installation, dry=dry, resume=resume):
+            if resume:
+                run = embedded.go_on(installation, resume)
+            else:
+                make = _dry_request if dry else _request
+                run = _start(installation, make(domain, rounds, seed, fast=fast), name, quiet=as_json)
+            try:
+                document = embedded.carry(installation, run, as_json=as_json)
+            except KeyboardInterrupt:
+                click.echo(f"\nInterrupted; nothing is lost. Go on with: el demo --resume {run}", err=True)
+                ctx.exit(INTERRUPTED)
         _show(document, chart_file or installation.home.run(run).root / "scores.svg", as_json=as_json)
     finally:
         installation.close()
     ctx.exit(0 if document["state"] == "finished" else 1)
 
 
-def _request(domain: str, rounds: int | None, seed: int, *, fast: bool) -> Json:
+@contextmanager
+def _student(installation: Installation, *, dry: bool, resume: str | None) -> Iterator[None]:
+    """Serve the local model meanwhile, for a dry run that asks it."""
+    from everloop.service import local_model, runs
+
+    if resume:
+        document = runs.document(installation, resume, rounds=1)
+        options = cast("Json", document["options"])
+        dry = document["mode"] == "dry" and options.get("student_model") == local_model.NAME
+    if not dry:
+        yield
+        return
+    with local_model.served(installation):
+        yield
+
+
+def _dry_request(domain: str | None, rounds: int | None, seed: int, *, fast: bool) -> Json:
+    limits: Json = {"model_usd_cap": 1.0, **(FAST_DRY if fast else DRY)}
+    return {
+        "brief": DRY_BRIEF,
+        "domain": domain or "sums",
+        "rounds": rounds or (1 if fast else 3),
+        "limits": limits,
+        "options": {"seed": seed},
+        "dry_run": True,
+        "student_model": "smollm2",
+    }
+
+
+def _request(domain: str | None, rounds: int | None, seed: int, *, fast: bool) -> Json:
     limits: Json = {"model_usd_cap": 1.0, "collect_tasks": FEW_TASKS if fast else TASKS}
     chosen = rounds or (1 if fast else 3)
-    return {"brief": BRIEF, "domain": domain, "rounds": chosen, "limits": limits, "options": {"seed": seed}}
+    known = domain or "arith"
+    return {"brief": BRIEF, "domain": known, "rounds": chosen, "limits": limits, "options": {"seed": seed}}
 
 
 def _start(installation: Installation, request: Json, name: str | None, *, quiet: bool) -> str:
@@ -101,8 +145,10 @@ def _start(installation: Installation, request: Json, name: str | None, *, quiet
     from everloop.service.request import StartRequest
 
     run = name or _free(installation, NAMES.get(str(request["domain"]), str(request["domain"])))
-    runs.start(installation, StartRequest.from_json({"run": run, **request}))
+    started = runs.start(installation, StartRequest.from_json({"run": run, **request}))
     click.echo(f"Run {run}: {request['rounds']} rounds of {request['domain']}, in {installation.home.root}", err=quiet)
+    effect = cast("Json", started["protocol"])["minimum_detectable_effect"]
+    click.echo(f"A certification can show a gain of {effect} and more, four times in five.", err=quiet)
     return run
 
 

@@ -19,13 +19,16 @@ _MARKS = {"ok": ("✓", "green"), "warn": ("!", "yellow"), "fail": ("✗", "red"
 def doctor(as_json: bool) -> None:
     """Check that this machine can run loops.
 
-    Ends with 1 when a check fails; a warning is something that works but could work better.
+    Walks to each configured model, up to its first broken link; no paid call is made. Ends with 1 when a check fails; a
+    warning is something that works but could work better.
     """
     from everloop.cli.checks import CHECKS
     from everloop.cli.configuration import settings
+    from everloop.cli.model_checks import model_checks
 
     installed = settings()
     found = [check(installed) for check in CHECKS]
+    found += model_checks(installed, found)
     _print_json(found) if as_json else _print(found)
     if any(check.result == "fail" for check in found):
         raise SystemExit(1)

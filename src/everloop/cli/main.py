@@ -12,6 +12,9 @@ from everloop.errors import EverloopError
 
 COMMANDS = {
     "demo": ("everloop.cli.demo:demo", "Train a student over several rounds and show what the evidence supports."),
+    "evaluator": ("everloop.cli.evaluator:evaluator", "Calibrate the soft score that stands beside the hard rules."),
+    "gateway": ("everloop.cli.gateway:gateway", "Serve models to candidates and programs, within caps."),
+    "model": ("everloop.cli.model:model", "Configure models, try them, and serve a small one on this machine."),
     "doctor": ("everloop.cli.doctor:doctor", "Check that this machine can run loops."),
     "gate": ("everloop.cli.gate:gate", "Plan, test and simulate decision gates."),
     "version": ("everloop.cli.version:version", "Show the version."),

@@ -63,6 +63,8 @@ class EvaluationProtocol:
     """Most gold rows a family gives to v0."""
     auditors: tuple[str, ...]
     """The panel that reviews every candidate."""
+    student: Mapping[str, JsonValue] | None = None
+    """The model that answers in a dry run, as configured at the start; None where the student is trained."""
     candidates_per_round: int = 1
     """Candidates an operator may try in a round."""
     final_alpha: float = 0.005
@@ -75,7 +77,8 @@ class EvaluationProtocol:
     def to_json(self) -> Json:
         """Every field as JSON."""
         document: dict[str, JsonValue] = {field.name: getattr(self, field.name) for field in fields(self)}
-        return document | {"families": list(self.families), "gate": dict(self.gate), "auditors": list(self.auditors)}
+        document |= {"families": list(self.families), "auditors": list(self.auditors)}
+        return document | {"gate": dict(self.gate), "student": dict(self.student) if self.student else None}
 
     @property
     def sha256(self) -> str:

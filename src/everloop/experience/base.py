@@ -22,6 +22,8 @@ class Experience:
     """The outer signal: the verifier's verdict."""
     improvement: str
     """Note of what would mend it."""
+    gold: str = ""
+    """The right answer, for worked examples; empty when it is not known. Not part of what makes it a duplicate."""
 
     @property
     def content_hash(self) -> str:

@@ -78,4 +78,5 @@ def _experience(domain: Notes, record: Record) -> Experience:
         action=answer[:LONGEST],
         feedback="the verifier calls the answer wrong",
         improvement=domain.note(item, answer),
+        gold=item.answer,
     )

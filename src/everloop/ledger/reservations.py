@@ -53,11 +53,11 @@ def reserve(
 
     CapReached when one would be passed; the transaction must then be given up, and nothing was reserved.
     """
-    amounts = _amounts(model_micros, compute_micros, model_requests, student_requests)
-    values = {"run": run, "key": key, "state": "reserved", "reserved": amounts, "at": iso(utcnow())}
+    worst = amounts(model_micros, compute_micros, model_requests, student_requests)
+    values = {"run": run, "key": key, "state": "reserved", "reserved": worst, "at": iso(utcnow())}
     if not insert_once(tx, reservations, values):
         return False
-    caps.take(tx, run, amounts)
+    caps.take(tx, run, worst)
     return True
 
 
@@ -72,7 +72,7 @@ def settle(
     student_requests: int = 0,
 ) -> bool:
     """Record what `key` really cost, once; False when it was settled before or never reserved."""
-    actual = _amounts(model_micros, compute_micros, model_requests, student_requests)
+    actual = amounts(model_micros, compute_micros, model_requests, student_requests)
     return _close(tx, run, key, "settled", actual)
 
 
@@ -89,18 +89,18 @@ def spend(tx: Connection, run: str) -> Spend:
     return Spend(Money(model), Money(total - model), requests, student)
 
 
-def _amounts(model: int, compute: int, model_requests: int, student_requests: int) -> dict[str, int]:
+def amounts(model: int, compute: int, model_requests: int, student_requests: int) -> dict[str, int]:
     """What one thing counts against: models against two caps, compute against one, requests against two."""
     if min(model, compute, model_requests, student_requests) < 0:
         raise ValueError("a cost is never negative")
-    amounts = {
+    counted = {
         "model_usd_cap": model,
         "usd_cap": model + compute,
         "model_request_cap": model_requests,
         "student_request_cap": student_requests,
         "request_cap": model_requests + student_requests,
     }
-    return {cap: amount for cap, amount in amounts.items() if amount}
+    return {cap: amount for cap, amount in counted.items() if amount}
 
 
 def _close(tx: Connection, run: str, key: str, state: str, actual: dict[str, int]) -> bool:

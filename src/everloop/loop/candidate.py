@@ -13,19 +13,19 @@ from everloop.events import Event, EventKind, Json
 from everloop.evidence.constraints import FailureRate, RuleCheck
 from everloop.evidence.gates.base import Ruling
 from everloop.evidence.sets import set_of
-from everloop.loop import certification, control, memory, model, rows, screening
+from everloop.loop import certification, diagnosis, memory, screening, soft_score
 from everloop.loop.context import Context, lines_of
+from everloop.loop.desk import LoopDesk
 from everloop.loop.failure import Failure, Remedy
 from everloop.loop.journal import Done
+from everloop.loop.kinds import kind_of
 from everloop.loop.lines import Artifact
-from everloop.loop.proposals import plan_of, proposal_of
-from everloop.operators.base import Case, Plan, Review, Stage
+from everloop.loop.proposals import proposal_json, proposal_of
+from everloop.operators.base import Auditor, Case, Plan, Review, Stage
+from everloop.operators.plans import plan_of
 from everloop.store import candidates, reviews, runs
 from everloop.store.runs import RunRow
 from everloop.students.base import Row
-
-TARGETS = frozenset({"data", "settings"})
-"""What a candidate of kind `model` may change: the allow-list of the activity space."""
 
 
 def carry(context: Context, number: int, name: str) -> Json:
@@ -52,14 +52,14 @@ def _prove(context: Context, number: int, name: str) -> list[str]:
     screened = context.journal.phase(number, "screen", lambda _: _screen(context, number, name), candidate=name)
     if screened["refused"]:
         return cast(list[str], screened["refused"])
-    plan = plan_of(cast(Json, screened["plan"]))
-    collected = model.collect(context, number, name, plan)
+    plan, kind = plan_of(cast(Json, screened["plan"])), kind_of(context)
+    gathered = kind.gather(context, number, name, plan)
     checked = context.journal.phase(
-        number, "contamination", lambda row: _contamination(context, row, number, name, plan, collected), candidate=name
+        number, "contamination", lambda row: _contamination(context, row, number, name, plan, gathered), candidate=name
     )
     if checked["refused"]:
         return cast(list[str], checked["refused"])
-    artifact = model.build(context, number, name, plan, collected, cast(Json, checked["control"]))
+    artifact = kind.build(context, number, name, plan, gathered, cast(Json, checked["control"]))
     admitted = screening.admit(context, number, artifact)
     if not admitted["passed"]:
         return [str(admitted["reason"])]
@@ -76,35 +76,51 @@ def _prove(context: Context, number: int, name: str) -> list[str]:
 
 def _screen(context: Context, number: int, name: str) -> Done:
     """The allow-list and the auditors that need nothing built."""
-    case = _case(context, name, remember=True)
+    kind, case = kind_of(context), _case(context, name, number=number)
     plan = case.proposal.plan
-    outside = sorted({one.target for one in case.proposal.interventions} - TARGETS)
+    outside = sorted({one.target for one in case.proposal.interventions} - kind.targets)
     unknown = sorted(set(plan.families) - set(context.domain.families()))
-    refused = [f"allow-list: {target} may not be changed" for target in outside]
-    refused += [f"allow-list: {family} is no family of {context.domain.name}" for family in unknown]
-    found = [auditor.review(case) for auditor in context.auditors if auditor.stage is Stage.SCREEN]
+    refused = [f"allow-list: {target:.80} may not be changed" for target in outside]
+    other = kind.refuses(plan)
+    refused += [f"allow-list: {other}"] if other else []
+    refused += [f"allow-list: {family:.80} is no family of {context.domain.name}" for family in unknown]
+    # an auditor that is a model is asked only about what the rules let through
+    rules = [auditor for auditor in context.auditors if auditor.stage is Stage.SCREEN and not _asks(auditor)]
+    found = [auditor.review(case) for auditor in rules]
+    if not refused and all(review.passed for review in found):
+        models = [auditor for auditor in context.auditors if auditor.stage is Stage.SCREEN and _asks(auditor)]
+        found += [auditor.review(case) for auditor in models]
     refused += [f"{review.kind}: {review.reason}" for review in found if not review.passed]
-    return _reviewed(context, number, name, "screen", found, {"refused": list(refused), "plan": plan.to_json()})
+    soft = soft_score.score(context, proposal_json(case.proposal), case.head_plan, case.tried)
+    found += [soft_score.review(soft)] if soft else []
+    result: Json = {"refused": list(refused), "plan": plan.to_json(), "soft": soft.to_json() if soft else None}
+    return _reviewed(context, number, name, "screen", found, result)
 
 
-def _contamination(context: Context, row: RunRow, number: int, name: str, plan: Plan, collected: Json) -> Done:
-    """Training rows against every evaluation set, before anything is trained on them; then the control's block."""
-    made = rows.read(context, str(collected["file"]))
-    refused = [] if made else ["data: no sample was verified and there is nothing to replay"]
-    case = _case(context, name, rows=made, reserved=_owner)
+def _contamination(context: Context, row: RunRow, number: int, name: str, plan: Plan, gathered: Json) -> Done:
+    """Training rows and worked examples against every evaluation set, before anything is built; the control's block."""
+    kind = kind_of(context)
+    made = kind.rows(context, plan, gathered)
+    refused = [] if made or context.dry else ["data: no sample was verified and there is nothing to replay"]
+    case = _case(context, name, rows=made, reserved=lambda prompt: _owner(prompt, kind.free))
     found = [auditor.review(case) for auditor in context.auditors if auditor.kind == "contamination"]
     refused += [f"{review.kind}: {review.reason}" for review in found if not review.passed]
     if refused:
         return _reviewed(context, number, name, "contamination", found, {"refused": list(refused), "control": None})
-    lines, block = control.next_block(lines_of(row), number, plan)
+    lines, block = kind.block(lines_of(row), number, plan)
     result: Json = {"refused": [], "control": block}
     return replace(_reviewed(context, number, name, "contamination", found, result), lines=lines)
 
 
-def _owner(prompt: str) -> str | None:
-    """The set that owns a prompt; None when it is free for training."""
+def _owner(prompt: str, free: frozenset[str]) -> str | None:
+    """The set that owns a prompt; None when it is free to become part of a candidate."""
     name = set_of(Item("", prompt, "").content_hash)
-    return None if name == "train" else name
+    return None if name in free else name
+
+
+def _asks(auditor: Auditor) -> bool:
+    """Whether an auditor is a language model."""
+    return bool(getattr(auditor, "asks", False))
 
 
 def _audit(context: Context, number: int, artifact: Artifact, admitted: Json, evaluated: Json) -> Done:
@@ -188,7 +204,7 @@ def _case(
     context: Context,
     name: str,
     *,
-    remember: bool = False,
+    number: int | None = None,
     rows: Sequence[Row] = (),
     reserved: Callable[[str], str | None] | None = None,
     family_results: Mapping[str, tuple[int, int, int]] | None = None,
@@ -197,9 +213,13 @@ def _case(
     with context.means.database.read() as tx:
         lines = lines_of(runs.require(tx, context.run))
         stored = candidates.require(tx, context.run, name)
+        diagnosed = diagnosis.read(tx, context.run, number) if number is not None else {}
     return Case(
         proposal=proposal_of(stored.proposal),
-        tried=memory.tried(context, lines.moved) if remember else [],
+        tried=memory.tried(context, lines.moved) if number is not None else [],
+        brief=context.row.brief,
+        families=diagnosed,
+        desk=LoopDesk(context, number, "screen", name) if number is not None else None,
         head_plan=plan_of(lines.head.plan) if lines.head.plan else None,
         rows=rows,
         reserved=reserved,

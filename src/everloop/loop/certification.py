@@ -21,6 +21,7 @@ from everloop.guard import snapshots
 from everloop.loop import itemsets
 from everloop.loop.context import Context, lines_of
 from everloop.loop.journal import Done
+from everloop.loop.kinds import kind_of
 from everloop.loop.lines import Lines
 from everloop.loop.measure import Measure, by_family, scores
 from everloop.loop.screening import tallies_json
@@ -28,7 +29,6 @@ from everloop.store import candidates, claims, gates, versions
 from everloop.store import itemsets as stored_sets
 from everloop.store import scores as stored_scores
 from everloop.store.runs import RunRow
-from everloop.students import checkpoints
 from everloop.values import iso, utcnow
 
 
@@ -134,7 +134,7 @@ def _figures(lines: Lines, seen: Comparison) -> Json:
 
 def _snapshot(context: Context, then: Lines, seen: Comparison, row: RunRow) -> None:
     checkpoint = context.checkpoint(then.certified.checkpoint)
-    _unchanged(checkpoint, then.certified.sha256)
+    _unchanged(context, checkpoint, then.certified.sha256)
     figures = scores(seen.draw.items, seen.head)
     configuration: Json = {
         "plan": then.certified.plan,
@@ -151,14 +151,14 @@ def _snapshot(context: Context, then: Lines, seen: Comparison, row: RunRow) -> N
     )
 
 
-def _unchanged(checkpoint: Path, sha256: str) -> None:
-    """IncumbentUnavailable unless the checkpoint is whole and the very one that was measured."""
+def _unchanged(context: Context, checkpoint: Path, sha256: str) -> None:
+    """IncumbentUnavailable unless the artifact is whole and the very one that was measured."""
     try:
-        found = checkpoints.verify(checkpoint).weights_sha256
+        found = kind_of(context).verify(checkpoint)
     except CheckpointCorrupt as error:
         raise IncumbentUnavailable("the working head cannot be certified", why=error.message) from error
     if found != sha256:
-        raise IncumbentUnavailable("the working head cannot be certified", why="its checkpoint was replaced")
+        raise IncumbentUnavailable("the working head cannot be certified", why="its files were replaced")
 
 
 def _record(tx: Connection, context: Context, number: int, lines: Lines, seen: Comparison, version: str | None) -> None:
@@ -179,7 +179,7 @@ def _record(tx: Connection, context: Context, number: int, lines: Lines, seen: C
         parent=lines.version,
         round=number,
         candidate=head.name,
-        rows=head.rows,
+        rows=None if context.dry else head.rows,
         artifact=head.to_json(),
     )
     _put_scores(tx, run, version, seen.draw.items, seen.head)

@@ -6,7 +6,7 @@ import hashlib
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from everloop.domains.base import Domain
 from everloop.domains.registry import domain
@@ -14,6 +14,9 @@ from everloop.domains.stream import Stream
 from everloop.events import Json
 from everloop.evidence.gates.base import Gate
 from everloop.evidence.gates.registry import gate_from_json
+from everloop.gateway.base import Account
+from everloop.gateway.ledger_account import LedgerAccount
+from everloop.gateway.opening import Opening
 from everloop.guard.limits import Goal, Limits, Stop
 from everloop.loop.journal import Journal, Observer, unobserved
 from everloop.loop.lines import Lines
@@ -29,6 +32,9 @@ from everloop.store.runs import RunRow
 from everloop.students.base import Trainer
 from everloop.students.measuring import Students
 
+if TYPE_CHECKING:
+    from everloop.gateway.gateway import Gateway
+
 
 @dataclass(frozen=True)
 class Means:
@@ -42,8 +48,15 @@ class Means:
     """This worker's epoch."""
     students: Students
     """Samplers, shared by the worker's runs."""
+    opening: Opening
+    """Opens the gateway when a run needs it."""
     observer: Observer = unobserved
     """Sees the boundaries of phases."""
+
+    @property
+    def gateway(self) -> Gateway:
+        """The only way to a model."""
+        return self.opening.gateway()
 
     @cached_property
     def home(self) -> Home:
@@ -76,8 +89,19 @@ class Context:
     @cached_property
     def journal(self) -> Journal:
         """The run's journal."""
-        announces = not self.trainer.capabilities().inline  # an inline student answers faster than a reader looks
+        # an inline student answers faster than a reader looks
+        announces = self.dry or not self.trainer.capabilities().inline
         return Journal(self.means.database, self.means.worker, self.row.run, self.means.observer, announces)
+
+    @property
+    def dry(self) -> bool:
+        """Whether the student is a model behind the gateway and nothing is trained."""
+        return self.row.mode == "dry"
+
+    @cached_property
+    def account(self) -> Account:
+        """Who pays for the run's calls to models, and what they were answered."""
+        return LedgerAccount(self.means.database, self.row.run, self.means.worker)
 
     @cached_property
     def limits(self) -> Limits:

@@ -16,7 +16,7 @@ from everloop.loop.context import Context, lines_of
 from everloop.loop.failure import Failure, Remedy
 from everloop.loop.journal import Done
 from everloop.loop.lines import Control, Lines
-from everloop.operators.base import Plan
+from everloop.operators.plans import TrainingPlan
 from everloop.store.runs import RunRow
 from everloop.students.base import Row, TrainSettings
 
@@ -45,7 +45,7 @@ def _weighted(gold: list[Row]) -> list[Row]:
     return rows.weighted(hard, HARD_SHARE) + rows.weighted(easy, 1 - HARD_SHARE)
 
 
-def next_block(lines: Lines, number: int, plan: Plan) -> tuple[Lines, Json]:
+def next_block(lines: Lines, number: int, plan: TrainingPlan) -> tuple[Lines, Json]:
     """The lines with the control's block that matches a build of this round, and that block."""
     arm = cast(Control, lines.control)
     steps = plan.settings.steps

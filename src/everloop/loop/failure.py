@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import StrEnum
 
-from everloop.errors import CapReached, CheckpointCorrupt, EvaluationFailed, EverloopError, JobFailed
+from everloop.errors import (
+    CapReached,
+    CheckpointCorrupt,
+    EvaluationFailed,
+    EverloopError,
+    IncumbentUnavailable,
+    JobFailed,
+)
 
 
 class Remedy(StrEnum):
@@ -27,6 +36,17 @@ _REMEDIES = {
     EvaluationFailed.code: Remedy.REJECT,
     EverloopError.code: Remedy.FAIL,
 }
+
+
+@contextmanager
+def incumbent(what: str) -> Iterator[None]:
+    """Whatever goes wrong inside concerns a version the run stands on, not a candidate: the run pauses."""
+    try:
+        yield
+    except (EvaluationFailed, CheckpointCorrupt) as error:
+        raise IncumbentUnavailable(
+            f"the incumbent could not be {what}", why=error.message, then="Mend it, then resume the run"
+        ) from error
 
 
 class Failure(Exception):

@@ -42,9 +42,10 @@ def _final(context: Context, row: RunRow, number: int) -> Done:
     lines = lines_of(row)
     if _held(context, lines, number):
         return Done({"held": True})
-    arm = cast(Control, lines.control)
+    arm = lines.control
     draw = itemsets.fresh(context, "blind", context.limits.blind_n)
-    arms = {"v0": lines.base.checkpoint, lines.version: lines.certified.checkpoint, "control": arm.checkpoint}
+    arms = {"v0": lines.base.checkpoint, lines.version: lines.certified.checkpoint}
+    arms |= {"control": arm.checkpoint} if arm else {}
     occasion = f"r{number}.final.g{row.generation}"
     seen: Outcomes = {
         name: Measure(context, f"{occasion}.{name}").incumbent(context.checkpoint(path), draw.items).outcomes
@@ -70,13 +71,14 @@ def _held(context: Context, lines: Lines, number: int) -> bool:
     return bool(held) and (held[-1]["candidate"], held[-1]["round"]) == (lines.version, number)
 
 
-def _record(lines: Lines, arm: Control, seen: Outcomes, number: int, violations: Sequence[str]) -> Json:
+def _record(lines: Lines, arm: Control | None, seen: Outcomes, number: int, violations: Sequence[str]) -> Json:
     """A row of the run document's ``gates``; everything about a best that is v0 itself stays null."""
-    best, base, control = (Score.of(seen[name]) for name in (lines.version, "v0", "control"))
+    best, base = (Score.of(seen[name]) for name in (lines.version, "v0"))
+    trained = arm is not None and arm.blocks > 0 and not arm.missed and arm.pending is None
+    control = Score.of(seen["control"]) if trained else None
     against_base = Tally.of(seen[lines.version], seen["v0"])
-    against_control = Tally.of(seen[lines.version], seen["control"])
+    against_control = Tally.of(seen[lines.version], seen["control"]) if trained else Tally()
     improved = lines.version != "v0"
-    trained = arm.blocks > 0 and not arm.missed and arm.pending is None
     change = Change.of(against_base)
     evidence = log_e(against_base.wins, against_base.losses) if improved else None
     control_evidence = log_e(against_control.wins, against_control.losses) if improved and trained else None
@@ -96,7 +98,7 @@ def _record(lines: Lines, arm: Control, seen: Outcomes, number: int, violations:
         "n": against_base.pairs,
         "missing": against_base.candidate_missing + against_base.baseline_missing,
         "evidence": {"log_e": evidence, "threshold": threshold},
-        "control_mean": control.mean if trained else None,
+        "control_mean": control.mean if control else None,
         "change_from_control": against_control.estimate if improved and trained else None,
         "control_evidence": {"log_e": control_evidence, "threshold": threshold},
         "beats_control": None if control_evidence is None else control_evidence >= threshold,

@@ -12,24 +12,26 @@ from everloop.values import built
 
 @dataclass(frozen=True, slots=True)
 class Artifact:
-    """A version or candidate that exists as a checkpoint."""
+    """A version or candidate that exists."""
 
     name: str
     """``v0`` or the candidate it came from, ``r2c1``."""
     checkpoint: str
-    """Folder of the checkpoint, relative to the run's folder."""
+    """Its folder (a checkpoint, or a prompt), relative to the run's folder."""
     sha256: str
-    """Hash of its weights."""
+    """Hash of its weights or of its prompt."""
     rows: int
-    """Rows its last training used."""
+    """Rows its last training used, or worked examples of its prompt."""
     known_rows: str
-    """Rows known to it: a file relative to the run's folder; what replay draws from."""
+    """Rows known to it: a file relative to the run's folder; what replay draws from. Empty where nothing is trained."""
     plan: Json | None = None
-    """The plan that made it; None for the base."""
+    """The plan that made it; None for a base that was trained."""
+    type: str = "checkpoint"
+    """``checkpoint``, or ``config`` for a prompt."""
 
     def to_json(self) -> dict[str, JsonValue]:
         """The artifact object of the run document."""
-        return {"type": "checkpoint", "path": self.checkpoint, "sha256": self.sha256}
+        return {"type": self.type, "path": self.checkpoint, "sha256": self.sha256}
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +95,7 @@ class Lines:
     certified_round: int = 0
     """Round of the last certification that was shown."""
     control: Control | None = None
-    """The control arm; None until the base exists."""
+    """The control arm; None until the base exists, and where nothing is trained."""
 
     def to_json(self) -> Json:
         """As JSON."""

@@ -1,24 +1,81 @@
-"""Runs of kind `model`: how v0, a candidate and the control arm are built."""
+"""Live runs: how v0, a candidate and the control arm are trained."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import cast
 
 from everloop.domains.base import Item
 from everloop.events import Event, EventKind, Json
 from everloop.loop import control, itemsets, jobs, rows
 from everloop.loop.context import Context, lines_of
+from everloop.loop.failure import incumbent
 from everloop.loop.journal import Done
-from everloop.loop.lines import Artifact, Lines
-from everloop.loop.measure import Measure
+from everloop.loop.kind import Student
+from everloop.loop.lines import Artifact, Control, Lines
+from everloop.loop.trained_student import TrainedStudent
 from everloop.operators.base import Plan
+from everloop.operators.plans import TrainingPlan
 from everloop.store.runs import RunRow
+from everloop.students import checkpoints
 from everloop.students.base import Row
 
 
-def base(context: Context) -> Artifact:
-    """Build v0: the base, trained on the domain's starter rows."""
+class TrainingKind:
+    """Runs whose candidates are trained."""
+
+    subject = "training"
+    """Takes `TrainingPlan`."""
+    targets = frozenset({"data", "settings"})
+    """Which rows, and how they are trained on."""
+    free = frozenset({"train"})
+    """Nothing that is measured is ever trained on."""
+
+    def student(self, context: Context) -> Student:
+        """The run's trainer."""
+        return TrainedStudent(context)
+
+    def base(self, context: Context) -> Artifact:
+        """Build v0: the base, trained on the domain's starter rows."""
+        return _base(context)
+
+    def control(self, context: Context, lines: Lines) -> Control | None:
+        """The base, before it is trained on its own rows again."""
+        return control.begin(context, lines)
+
+    def refuses(self, plan: Plan) -> str | None:
+        """A plan that trains nothing."""
+        return None if isinstance(plan, TrainingPlan) else "a live run takes a training plan; prompts are for dry runs"
+
+    def gather(self, context: Context, number: int, name: str, plan: Plan) -> Json:
+        """Phase: sample the head on fresh tasks, keep what the judge verifies, add replay."""
+        return context.journal.phase(
+            number,
+            "collect",
+            lambda row: _collect(context, row, number, name, cast(TrainingPlan, plan)),
+            candidate=name,
+            announce=True,
+        )
+
+    def rows(self, context: Context, plan: Plan, gathered: Json) -> list[Row]:  # noqa: ARG002 - the rows are in a file
+        """The training rows."""
+        return rows.read(context, str(gathered["file"]))
+
+    def block(self, lines: Lines, number: int, plan: Plan) -> tuple[Lines, Json | None]:
+        """The control's block that matches the candidate's training."""
+        return control.next_block(lines, number, cast(TrainingPlan, plan))
+
+    def build(self, context: Context, number: int, name: str, plan: Plan, gathered: Json, block: Json) -> Artifact:
+        """Train a candidate from the head it was collected from, and the control's block beside it."""
+        return _build(context, number, name, cast(TrainingPlan, plan), gathered, block)
+
+    def verify(self, artifact: Path) -> str:
+        """Hash of the weights."""
+        return checkpoints.verify(artifact).weights_sha256
+
+
+def _base(context: Context) -> Artifact:
     made = context.journal.phase(0, "base-rows", lambda _: _starter(context))
     training = jobs.Training(
         "base", 0, "base", str(made["file"]), None, context.seed("base"), context.trainer.defaults(base=True)
@@ -40,18 +97,7 @@ def _starter(context: Context) -> Done:
     return Done({"file": file, "rows": len(gold)}, [event], lambda tx: draw.keep(tx, context.run))
 
 
-def collect(context: Context, number: int, candidate: str, plan: Plan) -> Json:
-    """Phase: sample the head on fresh tasks, keep what the judge verifies, add replay; returns ``{"file", ...}``."""
-    return context.journal.phase(
-        number,
-        "collect",
-        lambda row: _collect(context, row, number, candidate, plan),
-        candidate=candidate,
-        announce=True,
-    )
-
-
-def _collect(context: Context, row: RunRow, number: int, candidate: str, plan: Plan) -> Done:
+def _collect(context: Context, row: RunRow, number: int, candidate: str, plan: TrainingPlan) -> Done:
     lines = lines_of(row)
     fresh: list[Row] = []
     draw = None
@@ -76,13 +122,19 @@ def _collect(context: Context, row: RunRow, number: int, candidate: str, plan: P
 
 
 def _verified(
-    context: Context, lines: Lines, number: int, candidate: str, drawn: Mapping[str, tuple[Item, ...]], plan: Plan
+    context: Context,
+    lines: Lines,
+    number: int,
+    candidate: str,
+    drawn: Mapping[str, tuple[Item, ...]],
+    plan: TrainingPlan,
 ) -> list[Row]:
     """Rows the head answered rightly at least once in `collect_k` samples, at most so many a family."""
     items = [item for family in drawn.values() for item in family]
-    measure = Measure(context, f"r{number}.collect.{candidate}")
-    seed = context.seed(number, candidate, "collect")
-    answers = measure.samples(context.checkpoint(lines.head.checkpoint), items, context.limits.collect_k, seed)
+    prompts, head = [item.prompt for item in items], context.checkpoint(lines.head.checkpoint)
+    seed, key = context.seed(number, candidate, "collect"), f"r{number}.collect.{candidate}.samples"
+    with incumbent("sampled"):
+        answers = TrainedStudent(context).samples(head, prompts, key, k=context.limits.collect_k, seed=seed)
     cap = min(plan.rows_per_family, context.limits.max_rows_per_family)
     taken: dict[str, int] = {}
     kept: list[Row] = []
@@ -94,7 +146,7 @@ def _verified(
     return kept
 
 
-def _mix(plan: Plan, fresh: list[Row], replay: list[Row]) -> list[Row]:
+def _mix(plan: TrainingPlan, fresh: list[Row], replay: list[Row]) -> list[Row]:
     """New rows and replay, weighted so that a batch draws `replay_share` of itself from replay."""
     if not fresh:
         return rows.weighted(replay, 1.0)
@@ -103,11 +155,7 @@ def _mix(plan: Plan, fresh: list[Row], replay: list[Row]) -> list[Row]:
     return rows.weighted(fresh, 1 - plan.replay_share) + rows.weighted(replay, plan.replay_share)
 
 
-def build(context: Context, number: int, candidate: str, plan: Plan, collected: Json, block: Json) -> Artifact:
-    """Train a candidate from the head it was collected from, and the control's block beside it.
-
-    Failure when the candidate's training did not succeed.
-    """
+def _build(context: Context, number: int, candidate: str, plan: TrainingPlan, collected: Json, block: Json) -> Artifact:
     training = jobs.Training(
         candidate,
         number,

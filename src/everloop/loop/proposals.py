@@ -6,9 +6,9 @@ from dataclasses import asdict
 from typing import cast
 
 from everloop.events import Json
-from everloop.operators.base import Intervention, Plan, Proposal, Rationale, Tried
+from everloop.operators.base import Intervention, Proposal, Rationale, Tried
+from everloop.operators.plans import plan_of
 from everloop.store.candidates import TriedRow
-from everloop.students.base import TrainSettings
 from everloop.values import built
 
 
@@ -20,12 +20,6 @@ def proposal_json(proposal: Proposal) -> Json:
         "rationale": cast(Json, asdict(proposal.rationale)),
         "interventions": [cast(Json, asdict(one)) for one in proposal.interventions],
     }
-
-
-def plan_of(document: Json) -> Plan:
-    """The inverse of `Plan.to_json`."""
-    families = tuple(cast(list[str], document["families"]))
-    return built(Plan, document, families=families, settings=built(TrainSettings, cast(Json, document["settings"])))
 
 
 def proposal_of(document: Json) -> Proposal:

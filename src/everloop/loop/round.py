@@ -6,30 +6,26 @@ from typing import cast
 
 from sqlalchemy import Connection
 
-from everloop.domains.base import Item
 from everloop.events import Event, EventKind, Json, JsonValue
-from everloop.experience.base import Experience
-from everloop.experience.collector import collect as gather
-from everloop.ledger import reservations
-from everloop.loop import candidate, control, itemsets, memory
+from everloop.ledger import calls, reservations
+from everloop.loop import candidate, control, diagnosis, memory, soft_score
 from everloop.loop.context import Context, lines_of
+from everloop.loop.desk import LoopDesk
 from everloop.loop.journal import Done
-from everloop.loop.measure import Answers, Measure
-from everloop.loop.proposals import plan_of, proposal_json
-from everloop.operators.base import Briefing, FamilyResult, Proposal
-from everloop.store import candidates, directives, experiences, phases, rounds, steers
-from everloop.store.experiences import ExperienceRow
+from everloop.loop.kinds import kind_of
+from everloop.loop.proposals import proposal_json
+from everloop.operators.base import Briefing, Proposal, RoundSummary
+from everloop.operators.plans import plan_of
+from everloop.store import candidates, directives, rounds, steers
 from everloop.store.runs import RunRow
-
-FAILURES = 8
-"""Failure samples a family may give a briefing."""
+from everloop.students.base import TrainSettings
 
 
 def carry(context: Context, number: int) -> str:
     """Carry out a round and return its decision. Raises Failure for what stops, pauses or fails the run."""
     opened = context.journal.phase(number, "open", lambda row: _open(context, row, number))
     control.settle(context, number, cast(Json | None, opened["pending"]))
-    context.journal.phase(number, "diagnose", lambda row: _diagnose(context, row, number), announce=True)
+    context.journal.phase(number, "diagnose", lambda row: diagnosis.diagnose(context, row, number), announce=True)
     proposed = context.journal.phase(number, "propose", lambda row: _propose(context, row, number, opened))
     names = cast(list[str], proposed["candidates"])
     outcomes = [candidate.carry(context, number, name) for name in names]
@@ -59,41 +55,10 @@ def _open(context: Context, row: RunRow, number: int) -> Done:
     return Done({"steers": texts, "pending": pending, "spend": spend}, told, write, columns={"round": number})
 
 
-def _diagnose(context: Context, row: RunRow, number: int) -> Done:
-    lines = lines_of(row)
-    families = context.domain.families()
-    draw = itemsets.fresh(context, "diag", context.limits.diag_per_family * len(families))
-    answers = Measure(context, f"r{number}.diagnose").incumbent(context.checkpoint(lines.head.checkpoint), draw.items)
-    results = _results(families, draw.items, answers)
-    found = gather(context.domain, draw.items, answers.texts, answers.outcomes, per_family=FAILURES)
-
-    def write(tx: Connection) -> None:
-        draw.keep(tx, context.run)
-        experiences.put(tx, context.run, [_row(number, lines.head.name, one) for one in found])
-
-    text = "diagnosis: " + ", ".join(f"{family} {right}/{n}" for family, (right, n) in results.items())
-    result: Json = {"families": {family: [right, n] for family, (right, n) in results.items()}}
-    event = Event(EventKind.TOOL_RESULT, text, number, "diagnose", "operator", "diagnose", result)
-    return Done(result, [event], write)
-
-
-def _row(number: int, born: str, one: Experience) -> ExperienceRow:
-    five = (one.goal, one.observed, one.action, one.feedback, one.improvement)
-    return ExperienceRow(one.family, *five, one.content_hash, number, born)
-
-
-def _results(families: tuple[str, ...], items: tuple[Item, ...], answers: Answers) -> dict[str, tuple[int, int]]:
-    counts = dict.fromkeys(families, (0, 0))
-    for item, outcome in zip(items, answers.outcomes, strict=True):
-        if outcome is not None:
-            right, n = counts[item.family]
-            counts[item.family] = (right + outcome, n + 1)
-    return counts
-
-
 def _propose(context: Context, row: RunRow, number: int, opened: Json) -> Done:
     briefing = _briefing(context, row, number, cast(list[str], opened["steers"]))
-    proposals = list(context.operator.propose(briefing))[: cast(int, context.row.protocol["candidates_per_round"])]
+    made = soft_score.ordered(context, context.operator.propose(briefing), briefing.head_plan, briefing.tried)
+    proposals = made[: cast(int, context.row.protocol["candidates_per_round"])]
     names = [f"r{number}c{place}" for place in range(1, len(proposals) + 1)]
 
     def write(tx: Connection) -> None:
@@ -117,13 +82,9 @@ def _proposed(number: int, name: str, proposal: Proposal) -> Event:
 def _briefing(context: Context, row: RunRow, number: int, delivered: list[str]) -> Briefing:
     lines = lines_of(row)
     with context.means.database.read() as tx:
-        diagnosed = phases.get(tx, context.run, number, "diagnose", "") or {}
-        failures = _failures(tx, context, number)
+        families = diagnosis.read(tx, context.run, number)
+        failures = diagnosis.failures(tx, context, number)
         standing = [directive.text for directive in directives.listing(tx, context.run)]
-    families = {
-        family: FamilyResult(right, n)
-        for family, (right, n) in cast(dict[str, tuple[int, int]], diagnosed["families"]).items()
-    }
     return Briefing(
         run=context.run,
         brief=row.brief,
@@ -131,18 +92,22 @@ def _briefing(context: Context, row: RunRow, number: int, delivered: list[str]) 
         families=families,
         failures=failures,
         tried=memory.tried(context, lines.moved),
-        defaults=context.trainer.defaults(base=False),
+        defaults=TrainSettings() if context.dry else context.trainer.defaults(base=False),
         max_rows_per_family=context.limits.max_rows_per_family,
         directives=standing,
         steers=delivered,
         spend=_Purse(context, number).spend,
+        subject=kind_of(context).subject,
+        history=lambda before, limit: _history(context, before, limit),
+        desk=LoopDesk(context, number, "propose"),
         head_plan=plan_of(lines.head.plan) if lines.head.plan else None,
     )
 
 
-def _failures(tx: Connection, context: Context, number: int) -> list[Experience]:
-    found = experiences.recent(tx, context.run, number, FAILURES * len(context.domain.families()))
-    return [Experience(one.family, one.goal, one.observed, one.action, one.feedback, one.improvement) for one in found]
+def _history(context: Context, before: int, limit: int) -> list[RoundSummary]:
+    with context.means.database.read() as tx:
+        found = rounds.before(tx, context.run, before, limit)
+    return [RoundSummary(one.round, one.decision or "", one.plan or "", one.summary or "") for one in found]
 
 
 class _Purse:
@@ -175,11 +140,13 @@ def _summarise(context: Context, number: int, outcomes: list[Json], before: Json
     version = cast(str | None, best["version"]) if best else None
     with context.means.database.read() as tx:
         total = reservations.spend(tx, context.run).to_json()
+        alarm = soft_score.alarm(tx, context.run, number)
         first = candidates.of_round(tx, context.run, number)
     spend: Json = {name: round(cast(float, total[name]) - cast(float, before[name]), 6) for name in total}
     proposal = first[0].proposal if first else {}
 
     def write(tx: Connection) -> None:
+        calls.forget_answers(tx, context.run, f"r{number}.")
         rounds.finish(
             tx,
             context.run,
@@ -192,4 +159,4 @@ def _summarise(context: Context, number: int, outcomes: list[Json], before: Json
         )
 
     event = Event(EventKind.ROUND, f"round {number}: {decision}. {summary}", number, "summarise", "loop")
-    return Done({"decision": decision, "version": version}, [event], write)
+    return Done({"decision": decision, "version": version}, [event, *([alarm] if alarm else [])], write)

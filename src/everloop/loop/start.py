@@ -9,9 +9,10 @@ from sqlalchemy import Connection
 from everloop.errors import JudgeDisagrees
 from everloop.events import Event, EventKind, Json
 from everloop.evidence.protocol import EvaluationProtocol
-from everloop.loop import control, itemsets, model
+from everloop.loop import itemsets
 from everloop.loop.context import Context
 from everloop.loop.journal import Done
+from everloop.loop.kinds import kind_of
 from everloop.loop.lines import Artifact, Lines
 from everloop.store import versions
 from everloop.store.runs import RunRow
@@ -27,7 +28,7 @@ def begin(context: Context) -> None:
     """Everything before round 1; each part is a phase of round 0."""
     context.journal.phase(0, "begin", lambda row: _begin(context, row))
     context.journal.phase(0, "calibrate", lambda _: _calibrate(context))
-    artifact = model.base(context)
+    artifact = kind_of(context).base(context)
     context.journal.phase(0, "baseline", lambda _: _baseline(context, artifact))
 
 
@@ -56,7 +57,7 @@ def _calibrate(context: Context) -> Done:
 
 def _baseline(context: Context, artifact: Artifact) -> Done:
     lines = Lines(head=artifact, certified=artifact, version="v0", base=artifact, gate=context.gate.start())
-    lines = replace(lines, control=control.begin(context, lines))
+    lines = replace(lines, control=kind_of(context).control(context, lines))
 
     def write(tx: Connection) -> None:
         versions.put(
@@ -66,9 +67,10 @@ def _baseline(context: Context, artifact: Artifact) -> Done:
             parent=None,
             round=None,
             candidate=None,
-            rows=artifact.rows,
+            rows=None if context.dry else artifact.rows,
             artifact=artifact.to_json(),
         )
 
-    event = Event(EventKind.MESSAGE, f"v0 is trained on {artifact.rows} rows", 0, "baseline", "loop")
+    what = "a prompt" if context.dry else f"trained on {artifact.rows} rows"
+    event = Event(EventKind.MESSAGE, f"v0 is {what}", 0, "baseline", "loop")
     return Done({"sha256": artifact.sha256}, [event], write, lines)

@@ -12,6 +12,7 @@ from types import FrameType
 
 from everloop.errors import StaleWorker, StoreUnavailable
 from everloop.events import Event, EventKind
+from everloop.gateway.opening import Opening
 from everloop.loop import durable
 from everloop.loop.context import Means
 from everloop.loop.journal import Observer, unobserved
@@ -42,7 +43,8 @@ class Worker:
         self._database.migrate()
         self._lease = Lease(self._database, home, settings.worker_lease_seconds)
         self._students = Students(settings.evaluation_timeout_seconds)
-        means = Means(settings, self._database, self._lease.epoch, self._students, observer)
+        self._opening = Opening(settings, self._database)
+        means = Means(settings, self._database, self._lease.epoch, self._students, self._opening, observer)
         self._lease.keep()
         durable.launch(self._database, self._lease.epoch, Loop(means))
         self._dispatched: set[tuple[str, int]] = set()
@@ -75,6 +77,7 @@ class Worker:
         """Sign off; what was under way is carried on by another worker."""
         durable.shutdown()
         self._lease.release()
+        self._opening.close()
         self._database.close()
 
     def _dispatch(self) -> int:

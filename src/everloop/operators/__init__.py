@@ -4,6 +4,7 @@ from everloop.operators.base import (
     Auditor,
     Briefing,
     Case,
+    Desk,
     FamilyResult,
     Intervention,
     Operator,
@@ -11,21 +12,27 @@ from everloop.operators.base import (
     Proposal,
     Rationale,
     Review,
+    RoundSummary,
     Stage,
     Tried,
 )
+from everloop.operators.plans import PromptPlan, TrainingPlan
 
 __all__ = [
     "Auditor",
     "Briefing",
     "Case",
+    "Desk",
     "FamilyResult",
     "Intervention",
     "Operator",
     "Plan",
+    "PromptPlan",
     "Proposal",
     "Rationale",
     "Review",
+    "RoundSummary",
     "Stage",
+    "TrainingPlan",
     "Tried",
 ]

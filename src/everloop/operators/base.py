@@ -1,50 +1,45 @@
-"""Who proposes and who reviews: briefings, proposals, reviews."""
+"""Who proposes and who reviews: plans, briefings, proposals, reviews, and the desk of a language model."""
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from everloop.events import JsonValue
 from everloop.experience.base import Experience
+from everloop.gateway.base import Use
 from everloop.students.base import Row, TrainSettings
 
+if TYPE_CHECKING:
+    from pydantic_ai.models import Model
 
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What a candidate of kind `model` is made from."""
+T = TypeVar("T")
 
-    families: tuple[str, ...]
-    """Families whose verified samples are the new rows."""
-    rows_per_family: int
-    """At most so many new rows a family."""
-    replay_share: float
-    """Share of each batch drawn from rows already known, 0..1; 0 is no replay."""
-    settings: TrainSettings
-    """Steps, batch, learning rate."""
-    source: str = "collected"
-    """``collected``: rows are sampled from the head and verified; ``known``: only rows already known, nothing new."""
-    seed_salt: int = 0
-    """Mixed into the training seed; another salt is another shuffle of the same plan."""
+
+class Plan(Protocol):
+    """What a candidate is made from; the kinds of plans are in `everloop.operators.plans`."""
+
+    @property
+    def families(self) -> tuple[str, ...]:
+        """Families it is meant to help."""
+
+    @property
+    def renews(self) -> bool:
+        """Whether the same plan makes another candidate from another head."""
 
     def fingerprint(self) -> str:
         """Short hash by which a rejected plan is recognised."""
-        return hashlib.sha256(json.dumps(self.to_json(), sort_keys=True).encode()).hexdigest()[:16]
 
     def to_json(self) -> dict[str, JsonValue]:
-        """The fields as JSON."""
-        return {
-            "families": list(self.families),
-            "rows_per_family": self.rows_per_family,
-            "replay_share": self.replay_share,
-            "settings": self.settings.to_json(),
-            "source": self.source,
-            "seed_salt": self.seed_salt,
-        }
+        """The fields as JSON, ``kind`` among them."""
+
+    def describe(self) -> Mapping[str, object]:
+        """Field -> value in words, for a diff."""
+
+    def similarity(self, other: Plan) -> float:
+        """How much two plans would build the same thing, 0..1; 0 for a plan of another kind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +47,7 @@ class Intervention:
     """One thing a plan changes, in the run document's words."""
 
     target: str
-    """What is changed: ``data``, ``settings``."""
+    """What is changed: ``data``, ``settings``; in a dry run ``prompt``, ``context``."""
     what: str
     """The change."""
     why: str
@@ -119,6 +114,44 @@ class Tried:
 
 
 @dataclass(frozen=True, slots=True)
+class RoundSummary:
+    """An earlier round, as the store summarises it."""
+
+    round: int
+    """Which."""
+    decision: str
+    """``kept certified reverted rejected error``."""
+    plan: str
+    """The plan in words."""
+    summary: str
+    """What became of it."""
+
+
+History = Callable[[int, int], Sequence[RoundSummary]]
+"""(before, limit) -> summaries of at most `limit` rounds before round `before`, newest first; read from the store."""
+
+
+class Desk(Protocol):
+    """What an operator or auditor that is a language model works at; the loop pays for and journals what happens there.
+
+    Worked again after a crash, the same requests get the journalled answers, and turns the journalled steers.
+    """
+
+    def has(self, role: Use) -> bool:
+        """Whether a model is configured for the role in this run."""
+
+    def run(self, role: Use, work: Callable[[Model], Awaitable[T]]) -> T:
+        """Run `work` with the role's model on the gateway's event loop, from synchronous code, and return its result.
+
+        ModelNotConfigured without a model, CapReached when a request would pass a cap, ModelUnavailable and
+        ModelRefused as the gateway raises them: none of them is to be caught by an operator.
+        """
+
+    async def turn(self, role: Use, tool: str | None, text: str, data: Mapping[str, JsonValue]) -> Sequence[str]:
+        """A turn boundary: readers see role, tool and text; returns the steers that have arrived, each only once."""
+
+
+@dataclass(frozen=True, slots=True)
 class Briefing:
     """Everything an operator sees at the start of its turn. Texts in it are data, not instructions to the platform."""
 
@@ -143,7 +176,13 @@ class Briefing:
     steers: Sequence[str] = ()
     """Messages delivered for this turn, oldest first."""
     head_plan: Plan | None = None
-    """The plan that made the present head; None for the base. Repeating it is no idea."""
+    """The plan that made the present head; None for a base that was trained. Repeating it is no idea."""
+    subject: str = "training"
+    """What a plan makes: ``training`` (a `TrainingPlan`) or ``prompt`` (a `PromptPlan`)."""
+    history: History | None = None
+    """Reads summaries of earlier rounds; None in tests without a store."""
+    desk: Desk | None = None
+    """For operators that are language models; None where there is no gateway."""
     spend: Callable[[str, int], None] | None = None
     """Called by operators that pay: (what, worst micro-dollars) before each paid request; CapReached stops the run."""
 
@@ -186,6 +225,12 @@ class Case:
     """Family -> (wins, losses, pairs) of candidate against head (audit stage)."""
     floor: float = 0.05
     """A family may not fall by more than this share."""
+    brief: str = ""
+    """The owner's goal."""
+    families: Mapping[str, FamilyResult] = field(default_factory=dict)
+    """This round's diagnosis of the head (screen stage)."""
+    desk: Desk | None = None
+    """For auditors that are language models; None where there is no gateway."""
 
 
 @dataclass(frozen=True, slots=True)

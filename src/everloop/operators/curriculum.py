@@ -12,9 +12,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from everloop.operators.base import Briefing, Plan, Proposal
+from everloop.operators.base import Briefing, Proposal
 from everloop.operators.explanation import MASTERED, proposal
 from everloop.operators.instructions import Instructions
+from everloop.operators.plans import TrainingPlan
 from everloop.operators.similarity import near
 
 
@@ -66,7 +67,7 @@ def read_owner(briefing: Briefing) -> Instructions:
     return Instructions.read([*briefing.directives, *briefing.steers], briefing.families)
 
 
-def first_new(briefing: Briefing, ideas: Iterator[tuple[str, Plan]], owner: Instructions) -> Sequence[Proposal]:
+def first_new(briefing: Briefing, ideas: Iterator[tuple[str, TrainingPlan]], owner: Instructions) -> Sequence[Proposal]:
     """The first idea that is no near-duplicate of a rejected plan or of the head's own, with its reasons."""
     known = [tried.plan for tried in briefing.tried]
     if briefing.head_plan is not None:
@@ -77,7 +78,7 @@ def first_new(briefing: Briefing, ideas: Iterator[tuple[str, Plan]], owner: Inst
     return ()
 
 
-def plans(briefing: Briefing, owner: Instructions) -> Iterator[tuple[str, Plan]]:
+def plans(briefing: Briefing, owner: Instructions) -> Iterator[tuple[str, TrainingPlan]]:
     """Every idea with its step in words, best first; finite, and some may be equal where the owner fixed a field."""
     for families in _subsets(_trained(briefing, owner)):
         for alternative in ALTERNATIVES:
@@ -106,7 +107,7 @@ def _subsets(families: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
         yield families[len(families) // 2 :]
 
 
-def _plan(briefing: Briefing, owner: Instructions, alternative: Alternative, families: tuple[str, ...]) -> Plan:
+def _plan(briefing: Briefing, owner: Instructions, alternative: Alternative, families: tuple[str, ...]) -> TrainingPlan:
     defaults = briefing.defaults
     settings = replace(
         defaults,
@@ -118,4 +119,4 @@ def _plan(briefing: Briefing, owner: Instructions, alternative: Alternative, fam
     if replay is None:
         few = 2 * len(families) < len(briefing.families)
         replay = round(alternative.replay_share + (FEW_FAMILIES if few else 0.0), 2)
-    return Plan(families, min(rows, briefing.max_rows_per_family), replay, settings)
+    return TrainingPlan(families, min(rows, briefing.max_rows_per_family), replay, settings)

@@ -6,13 +6,14 @@ from collections.abc import Sequence
 
 from everloop.operators.base import Briefing, Intervention, Plan, Proposal, Rationale
 from everloop.operators.instructions import Instructions
+from everloop.operators.plans import TrainingPlan
 
 MASTERED = 0.95
 """Share right from which a family counts as mastered."""
 _QUOTED = 120
 
 
-def proposal(plan: Plan, briefing: Briefing, owner: Instructions, *, step: str) -> Proposal:
+def proposal(plan: TrainingPlan, briefing: Briefing, owner: Instructions, *, step: str) -> Proposal:
     """The plan with its reasons; `step` says which of the operator's alternatives it is."""
     return Proposal(plan, diff(plan, briefing), _rationale(plan, briefing, owner, step), _interventions(plan, briefing))
 
@@ -26,33 +27,17 @@ def figure(briefing: Briefing, family: str) -> str:
 
 
 def diff(plan: Plan, briefing: Briefing) -> str:
-    """The change as text, one field a line, against the head's plan or, for the base, the trainer's defaults."""
-    head = briefing.head_plan
-    settings = head.settings if head else briefing.defaults
-    before: dict[str, object] = {
-        "families": ", ".join(head.families) if head else "none",
-        "rows_per_family": head.rows_per_family if head else 0,
-        "replay_share": head.replay_share if head else 0.0,
-        **settings.to_json(),
-        "source": head.source if head else "collected",
-        "seed_salt": head.seed_salt if head else 0,
-    }
-    after: dict[str, object] = {
-        "families": ", ".join(plan.families) or "none",
-        "rows_per_family": plan.rows_per_family,
-        "replay_share": plan.replay_share,
-        **plan.settings.to_json(),
-        "source": plan.source,
-        "seed_salt": plan.seed_salt,
-    }
-    lines = [f"--- {'plan of the head' if head else 'defaults'}", "+++ this plan"]
-    for name, value in after.items():
-        old = before[name]
+    """The change as text, one field a line, against the head's plan or, for a trained base, the trainer's defaults."""
+    head = briefing.head_plan or TrainingPlan((), 0, 0.0, briefing.defaults)
+    before = head.describe()
+    lines = [f"--- {'plan of the head' if briefing.head_plan else 'defaults'}", "+++ this plan"]
+    for name, value in plan.describe().items():
+        old = before.get(name)
         lines += [f"  {name}: {value}"] if old == value else [f"- {name}: {old}", f"+ {name}: {value}"]
     return "\n".join(lines)
 
 
-def _rationale(plan: Plan, briefing: Briefing, owner: Instructions, step: str) -> Rationale:
+def _rationale(plan: TrainingPlan, briefing: Briefing, owner: Instructions, step: str) -> Rationale:
     trained = ", ".join(plan.families)
     rest = [name for name in briefing.families if name not in plan.families]
     settings = plan.settings
@@ -84,7 +69,7 @@ def _quote(words: str) -> str:
     return f'"{flat if len(flat) <= _QUOTED else flat[: _QUOTED - 1] + "…"}"'
 
 
-def _gain(plan: Plan, briefing: Briefing) -> str:
+def _gain(plan: TrainingPlan, briefing: Briefing) -> str:
     rates = {name: result.rate for name, result in briefing.families.items() if result.rate is not None}
     if not rates:
         return "Unknown: 0 families were measured."
@@ -98,17 +83,17 @@ def _gain(plan: Plan, briefing: Briefing) -> str:
     return f"If the trained families {target}, the mean over families would go from {mean:.3f} (n={n}) to {better:.3f}."
 
 
-def _danger(plan: Plan) -> str:
+def _danger(plan: TrainingPlan) -> str:
     if plan.replay_share == 0:
         return "without replay (0%) nothing holds what is not in the new rows: other families can collapse."
     return f"what is not trained can fall, against which {plan.replay_share:.0%} of each batch replays it."
 
 
-def _interventions(plan: Plan, briefing: Briefing) -> tuple[Intervention, ...]:
+def _interventions(plan: TrainingPlan, briefing: Briefing) -> tuple[Intervention, ...]:
     return (*_data(plan, briefing), _replay(plan), *_settings(plan, briefing))
 
 
-def _data(plan: Plan, briefing: Briefing) -> Sequence[Intervention]:
+def _data(plan: TrainingPlan, briefing: Briefing) -> Sequence[Intervention]:
     new = (
         f"add up to {plan.rows_per_family} verified samples of"
         if plan.source == "collected"
@@ -126,7 +111,7 @@ def _data(plan: Plan, briefing: Briefing) -> Sequence[Intervention]:
     ]
 
 
-def _replay(plan: Plan) -> Intervention:
+def _replay(plan: TrainingPlan) -> Intervention:
     share = f"{plan.replay_share:.0%}"
     return Intervention(
         "data",
@@ -137,7 +122,7 @@ def _replay(plan: Plan) -> Intervention:
     )
 
 
-def _settings(plan: Plan, briefing: Briefing) -> Sequence[Intervention]:
+def _settings(plan: TrainingPlan, briefing: Briefing) -> Sequence[Intervention]:
     old, new = briefing.defaults, plan.settings
     if old == new:
         return []
@@ -150,5 +135,5 @@ def _settings(plan: Plan, briefing: Briefing) -> Sequence[Intervention]:
     ]
 
 
-def _effort(plan: Plan, briefing: Briefing) -> str:
+def _effort(plan: TrainingPlan, briefing: Briefing) -> str:
     return f"takes {plan.settings.steps / max(1, briefing.defaults.steps):.2g} times the training time of the defaults"

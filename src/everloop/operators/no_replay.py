@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from everloop.operators.base import Briefing, Plan, Proposal
+from everloop.operators.base import Briefing, Proposal
 from everloop.operators.curriculum import first_new, plans, read_owner
 from everloop.operators.instructions import Instructions
+from everloop.operators.plans import TrainingPlan
 
 
 class NoReplay:
@@ -24,7 +25,7 @@ class NoReplay:
         return first_new(briefing, _ideas(briefing), read_owner(briefing))
 
 
-def _ideas(briefing: Briefing) -> Iterator[tuple[str, Plan]]:
+def _ideas(briefing: Briefing) -> Iterator[tuple[str, TrainingPlan]]:
     for step, plan in plans(briefing, Instructions(focus=_additions(briefing))):
         yield f"{step} But nothing is replayed.", replace(plan, replay_share=0.0)
 

@@ -49,8 +49,9 @@ def _defects(proposal: Proposal) -> Iterator[str]:
     if unnamed:
         yield f"families of the plan are not named: {', '.join(unnamed)}"
     told = {int(number) for number in _STEPS.findall(parts["what"])}
-    if told - {proposal.plan.settings.steps}:
-        yield f"what speaks of {min(told)} steps, the plan of {proposal.plan.settings.steps}"
+    steps = proposal.plan.describe().get("steps")
+    if steps is not None and told - {steps}:
+        yield f"what speaks of {min(told)} steps, the plan of {steps}"
     if not proposal.diff.strip():
         yield "the diff is empty"
     yield from _interventions(proposal)

@@ -7,7 +7,7 @@ head is other data, and the next step of self-training.
 from __future__ import annotations
 
 from everloop.operators.base import Case, Plan, Review, Stage
-from everloop.operators.similarity import NEAR, near, similarity
+from everloop.operators.similarity import NEAR, near
 
 
 class SignificanceAuditor:
@@ -22,12 +22,12 @@ class SignificanceAuditor:
         """Reject if the plan repeats the head's or an earlier rejected one."""
         plan = case.proposal.plan
         earlier = [(f"plan {one.decision} before ({one.reason:.80})", one.plan) for one in case.tried]
-        if case.head_plan is not None and plan.source == "known":
+        if case.head_plan is not None and not plan.renews:
             earlier.insert(0, ("plan that made the head", case.head_plan))
         for whose, other in earlier:
             if near(plan, other):
                 return Review(self.kind, False, f"{_how(plan, other)} the {whose}")
-        closest = max((similarity(plan, other) for _, other in earlier), default=0.0)
+        closest = max((plan.similarity(other) for _, other in earlier), default=0.0)
         reason = f"differs from {len(earlier)} earlier plans; the closest has similarity {closest:.2f} (below {NEAR:g})"
         return Review(self.kind, True, reason)
 
@@ -35,4 +35,4 @@ class SignificanceAuditor:
 def _how(plan: Plan, other: Plan) -> str:
     if plan.fingerprint() == other.fingerprint():
         return "identical to"
-    return f"near-duplicate (similarity {similarity(plan, other):.2f}, limit {NEAR:g}) of"
+    return f"near-duplicate (similarity {plan.similarity(other):.2f}, limit {NEAR:g}) of"

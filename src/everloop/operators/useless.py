@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from everloop.operators.base import Briefing, Plan, Proposal
+from everloop.operators.base import Briefing, Proposal
 from everloop.operators.curriculum import read_owner
 from everloop.operators.explanation import proposal
+from everloop.operators.plans import TrainingPlan
 
 IDEAS = ("The same data again.", "The same data, reshuffled.", "The same data, another seed.", "A near-duplicate.")
 """What round 1, 2, 3, 4, 5 (as 1), ... proposes."""
@@ -31,8 +32,9 @@ class Useless:
         return (proposal(plan, briefing, read_owner(briefing), step=IDEAS[place]),)
 
 
-def _plan(briefing: Briefing, place: int) -> Plan:
-    same = Plan(tuple(briefing.families), briefing.max_rows_per_family, 1.0, briefing.defaults, source="known")
+def _plan(briefing: Briefing, place: int) -> TrainingPlan:
+    families, rows = tuple(briefing.families), briefing.max_rows_per_family
+    same = TrainingPlan(families, rows, 1.0, briefing.defaults, source="known")
     if place == 1:
         return replace(same, seed_salt=briefing.round)
     if place == 2:

@@ -51,6 +51,9 @@ _TOOLS = {
     "final": ("loop", "gate"),
 }
 
+_TURNS = {"propose", "screen"}
+"""Phases in which a language model may work in turns."""
+
 
 def summary_row(tx: Connection, row: RunRow) -> Json:
     """The compact form: a row of the list."""
@@ -246,7 +249,7 @@ def _round(one: RoundRow, made: list[CandidateRow], reviewed: dict[str, list[Jso
 def live_document(tx: Connection, row: RunRow, since: int | None) -> Json:
     """The live view; with nothing new, ``next_cursor`` equals `since`."""
     found = events.newest(tx, row.run, EVENTS) if since is None else events.since(tx, row.run, since, EVENTS)
-    role, tool = _TOOLS.get(row.phase or "", ("loop", None))
+    role, tool = _at_work(row, found[-1:] or events.newest(tx, row.run, 1))
     active = row.state in {"starting", "running"} and row.phase is not None
     return {
         "run": row.run,
@@ -269,6 +272,13 @@ def live_document(tx: Connection, row: RunRow, since: int | None) -> Json:
         "working_head": row.working_head,
         "updated_at": row.updated_at,
     }
+
+
+def _at_work(row: RunRow, newest: list[RecordedEvent]) -> tuple[str, str | None]:
+    """Role and tool in use: those of the newest event where a model works in turns, else those of the phase."""
+    if newest and newest[-1].event.phase == row.phase and row.phase in _TURNS and newest[-1].event.role:
+        return newest[-1].event.role, newest[-1].event.tool
+    return _TOOLS.get(row.phase or "", ("loop", None))
 
 
 def _event(one: RecordedEvent) -> Json:

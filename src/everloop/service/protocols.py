@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from everloop.domains.base import Domain, Verifier
 from everloop.errors import InvalidRequest, SupplyExhausted
+from everloop.events import Json
 from everloop.evidence.gates.registry import gate_to_json, make_gate
 from everloop.evidence.protocol import EvaluationProtocol
 from everloop.evidence.sets import check_supply
@@ -16,15 +17,28 @@ FLOOR = 0.05
 """A family may not fall by more than this share."""
 
 
-def freeze(request: StartRequest, domain: Domain) -> EvaluationProtocol:
-    """The protocol of a start. InvalidRequest when the domain or its supply cannot carry it."""
+SETTINGS = {
+    False: "model: building costs more than measuring, so screens use all of dev_n and every move is certified",
+    True: "agent: measuring costs more than building, so screens stop early and certifications wait for moves",
+}
+"""Setting of a run's gate, and why, by whether it is a dry run."""
+
+
+def freeze(request: StartRequest, domain: Domain, student: Json | None = None) -> EvaluationProtocol:
+    """The protocol of a start; `student`: who answers in a dry run.
+
+    InvalidRequest when the domain or its supply cannot carry it.
+    """
     if domain.verifier is Verifier.NONE:
         raise InvalidRequest(f"domain {domain.name} cannot be improved", why="it has no verifier")
     if domain.verifier is Verifier.SOFT:
         why = "a person must approve each certification under a soft verifier, and approvals are not there yet"
         raise InvalidRequest(f"domain {domain.name} cannot be improved", why=why)
     limits = request.limits
-    gate = make_gate(request.options.gate, setting="model", dev_n=limits.dev_n, eval_limit=limits.eval_limit)
+    dry, setting = request.dry_run, SETTINGS[request.dry_run]
+    gate = make_gate(
+        request.options.gate, setting=setting.partition(":")[0], dev_n=limits.dev_n, eval_limit=limits.eval_limit
+    )
     judge, judge_version = domain.judge
     protocol = EvaluationProtocol(
         domain=domain.name,
@@ -42,14 +56,15 @@ def freeze(request: StartRequest, domain: Domain) -> EvaluationProtocol:
         calib_n=limits.calib_n,
         eval_limit=limits.eval_limit,
         gate=gate_to_json(gate),
-        setting="model: building costs more than measuring, so screens use all of dev_n and every move is certified",
+        setting=setting,
         floor=FLOOR,
         rule_share=0.9,
         trainer=request.options.trainer,
-        collect_tasks=limits.collect_tasks,
-        starter_rows=max(domain.starter_rows(family) for family in domain.families()),
+        collect_tasks=0 if dry else limits.collect_tasks,
+        starter_rows=0 if dry else max(domain.starter_rows(family) for family in domain.families()),
         auditors=request.options.auditors,
         rounds=request.rounds,
+        student=student,
     )
     check(protocol, domain, request.rounds)
     return protocol

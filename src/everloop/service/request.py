@@ -19,9 +19,15 @@ BRIEF = 4000
 
 _RUN = re.compile(r"[a-z0-9-]{1,64}")
 _KEYS = ("run", "brief", "limits", "domain", "rounds", "dry_run", "student_model", "goal", "stop", "options")
-_OPTIONS = ("seed", "operator", "trainer", "gate", "launcher", "auditors")
+_OPTIONS = ("seed", "operator", "trainer", "gate", "launcher", "auditors", "operator_model", "auditor_model")
 _TRAINERS = {"synthetic": "synthetic"}
 """Trainers of domains whose student is not the built-in one."""
+NO_TRAINER = "none"
+"""Trainer of a dry run."""
+DRY_OPERATOR = "prompt-search"
+"""Operator of a dry run that names none."""
+AGENT, REVIEWER = "agent", "reviewer"
+"""The operator that is a language model, and the auditor that reads its candidates."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +46,11 @@ class Options:
     """Entry point of the group ``everloop.launchers``."""
     auditors: tuple[str, ...] = PANEL
     """Entry points of the group ``everloop.auditors``; the panel that reviews every candidate."""
+    operator_model: str | None = None
+    """Configured model of an operator that is a language model; None: the first configured for that use."""
+    auditor_model: str | None = None
+    """Configured model of an auditor that is a language model; None: the first configured for that use, else the
+    operator's."""
 
     def to_json(self) -> dict[str, JsonValue]:
         """The fields as JSON."""
@@ -66,6 +77,10 @@ class StartRequest:
     """When to stop early."""
     options: Options = field(default_factory=Options)
     """Plug-ins and seed."""
+    dry_run: bool = False
+    """Train nothing: the student is a model behind the gateway, and a candidate changes its prompt."""
+    student_model: str | None = None
+    """Configured model that a dry run measures; None: the first configured for that use."""
 
     @classmethod
     def from_json(cls, document: JsonValue) -> StartRequest:
@@ -73,7 +88,7 @@ class StartRequest:
         if not isinstance(document, dict):
             raise InvalidRequest("a start is a JSON object", then="Send at least run, brief and limits.model_usd_cap")
         _refuse_unknown(document, _KEYS, "")
-        _refuse_dry(document)
+        dry_run, student_model = _dry(document)
         domain = _text(document, "domain", "arith")
         return cls(
             run=_run(document.get("run")),
@@ -83,7 +98,9 @@ class StartRequest:
             rounds=whole(document.get("rounds", 3), "rounds", *ROUNDS),
             goal=Goal.from_json(cast(Json, document["goal"])) if document.get("goal") is not None else None,
             stop=Stop.from_json(cast(Json, _given(document, "stop"))),
-            options=_options(_given(document, "options"), domain, str(document.get("run"))),
+            options=_options(_given(document, "options"), domain, str(document.get("run")), dry_run=dry_run),
+            dry_run=dry_run,
+            student_model=student_model,
         )
 
 
@@ -143,19 +160,33 @@ def _seed_of(run: str) -> int:
     return int.from_bytes(hashlib.sha256(run.encode()).digest()[:4], "big") >> 1
 
 
-def _options(document: JsonValue, domain: str, run: str) -> Options:
+def _options(document: JsonValue, domain: str, run: str, *, dry_run: bool) -> Options:
     if not isinstance(document, dict):
         raise InvalidRequest("options must be an object", why=f"got {document!r}")
     _refuse_unknown(document, _OPTIONS, "options.")
+    if dry_run and "trainer" in document:
+        raise InvalidRequest("options.trainer goes with live runs", why="a dry run trains nothing", then="Leave it out")
     standard = Options()
+    operator = _text(document, "operator", DRY_OPERATOR if dry_run else standard.operator)
+    panel = (*PANEL, REVIEWER) if operator == AGENT else PANEL
     return Options(
         seed=whole(document.get("seed", _seed_of(run)), "options.seed", 0, 2**31 - 1),
-        operator=_text(document, "operator", standard.operator),
-        trainer=_text(document, "trainer", _TRAINERS.get(domain, standard.trainer)),
+        operator=operator,
+        trainer=NO_TRAINER if dry_run else _text(document, "trainer", _TRAINERS.get(domain, standard.trainer)),
         gate=_text(document, "gate", standard.gate),
         launcher=_text(document, "launcher", standard.launcher),
-        auditors=_names(document.get("auditors", list(standard.auditors))),
+        auditors=_names(document.get("auditors", list(panel))),
+        operator_model=_model(document.get("operator_model"), "options.operator_model"),
+        auditor_model=_model(document.get("auditor_model"), "options.auditor_model"),
     )
+
+
+def _model(value: JsonValue, name: str) -> str | None:
+    if value is not None and (not isinstance(value, str) or not value):
+        raise InvalidRequest(
+            f"{name} must name a configured model", why=f"got {value!r:.80}", then="See `el model list`"
+        )
+    return value
 
 
 def _refuse_unknown(document: Json, known: tuple[str, ...], prefix: str) -> None:
@@ -164,11 +195,12 @@ def _refuse_unknown(document: Json, known: tuple[str, ...], prefix: str) -> None
         raise InvalidRequest(f"{prefix}{unknown[0]} is not known", then=f"Known: {', '.join(known)}")
 
 
-def _refuse_dry(document: Json) -> None:
-    """Dry runs need a model behind the gateway; without one they are refused, never pretended."""
-    if not isinstance(document.get("dry_run", False), bool):
-        raise InvalidRequest("dry_run must be true or false", why=f"got {document['dry_run']!r}")
-    if document.get("dry_run"):
-        raise InvalidRequest("a dry run is not possible", why="no model is configured", then="Start it without dry_run")
-    if document.get("student_model") is not None:
+def _dry(document: Json) -> tuple[bool, str | None]:
+    """``dry_run`` and ``student_model``, which goes with it only."""
+    dry = document.get("dry_run", False)
+    if not isinstance(dry, bool):
+        raise InvalidRequest("dry_run must be true or false", why=f"got {dry!r:.80}")
+    student = _model(document.get("student_model"), "student_model")
+    if student is not None and not dry:
         raise InvalidRequest("student_model goes with dry_run only", then="Leave it out")
+    return dry, student

@@ -26,6 +26,7 @@ from everloop.service.caller import LOCAL, Caller
 from everloop.service.document import live_document, run_document, summary_row
 from everloop.service.installation import Installation
 from everloop.service.request import ROUNDS, StartRequest, text_of, whole
+from everloop.service.roles import Roles, choose
 from everloop.store import directives, events, gates, phases, runs, steers
 from everloop.store.runs import NewRun, RunRow
 from everloop.students.registry import trainer as find_trainer
@@ -40,15 +41,17 @@ ACTIVE = ("starting", "running", "paused")
 def start(installation: Installation, request: StartRequest, caller: Caller = LOCAL) -> Json:
     """Record a run and freeze its protocol; a worker picks it up. Conflict when the id exists or no slot is free."""
     domain = find_domain(request.domain)
-    find_operator(request.options.operator)
-    find_panel(request.options.auditors)
+    operator, panel = find_operator(request.options.operator), find_panel(request.options.auditors)
     find_launcher(request.options.launcher)
-    find_trainer(request.options.trainer)
+    if not request.dry_run:
+        find_trainer(request.options.trainer)
     if request.goal is not None and request.goal.split not in {"all", *domain.families()}:
         known = ", ".join(("all", *domain.families()))
         raise InvalidRequest(f"goal.split {request.goal.split} is not known", then=f"Known: {known}")
-    protocol = protocols.freeze(request, domain)
-    new = _new_run(request, protocol, caller, _worst_case(installation, request, gate_from_json(dict(protocol.gate))))
+    roles = choose(installation, request, operator, panel)
+    protocol = protocols.freeze(request, domain, roles.student.identity() if roles.student else None)
+    worst = _worst_case(installation, request, roles, gate_from_json(dict(protocol.gate)))
+    new = _new_run(request, protocol, caller, roles, worst)
 
     def write(tx: Connection) -> None:
         most = installation.settings.max_active_runs
@@ -62,27 +65,33 @@ def start(installation: Installation, request: StartRequest, caller: Caller = LO
     return document(installation, request.run)
 
 
-def _worst_case(installation: Installation, request: StartRequest, gate: Gate) -> float:
-    """Most that the run's own jobs can cost, US dollars: a base, and a candidate and a control block each round.
+def _worst_case(installation: Installation, request: StartRequest, roles: Roles, gate: Gate) -> float:
+    """Most that the run can cost, US dollars; never above ``usd_cap``.
 
-    Each runs to its limit and is launched as often as a lost one is; never above ``usd_cap``.
+    Models: their cap, unless every one of them is free of charge. Jobs: a base, and a candidate and a control block
+    each round, each to its time limit and launched as often as a lost one is.
     """
     settings = installation.settings
+    if request.dry_run:
+        return request.limits.model_usd_cap if roles.paid else 0.0
     inline = find_trainer(request.options.trainer).capabilities().inline
     jobs = 0 if inline else ATTEMPTS * (2 * request.rounds + 1)
     job_usd = settings.local_usd_per_hour * settings.job_time_limit_seconds / 3600
     cost = worst_case(gate, rounds=request.rounds, blind_n=request.limits.blind_n, job_usd=job_usd, jobs=jobs)
-    return cost.usd if request.limits.usd_cap is None else min(cost.usd, request.limits.usd_cap)
+    usd = cost.usd + (request.limits.model_usd_cap if roles.paid else 0.0)
+    return usd if request.limits.usd_cap is None else min(usd, request.limits.usd_cap)
 
 
-def _new_run(request: StartRequest, protocol: EvaluationProtocol, caller: Caller, worst_case_usd: float) -> NewRun:
+def _new_run(
+    request: StartRequest, protocol: EvaluationProtocol, caller: Caller, roles: Roles, worst_case_usd: float
+) -> NewRun:
     return NewRun(
         run=request.run,
         kind="model",
         group="model",
         level="capability",
         domain=request.domain,
-        mode="live",
+        mode="dry" if request.dry_run else "live",
         brief=request.brief,
         owner=caller.to_json(),
         seed=request.options.seed,
@@ -90,7 +99,7 @@ def _new_run(request: StartRequest, protocol: EvaluationProtocol, caller: Caller
         limits=request.limits.to_json(),
         goal=request.goal.to_json() if request.goal else None,
         stop=request.stop.to_json(),
-        options=request.options.to_json(),
+        options=request.options.to_json() | roles.names(),
         protocol=protocol.to_json(),
         protocol_sha256=protocol.sha256,
         worst_case_usd=worst_case_usd,

@@ -17,9 +17,17 @@ def steps(tx: Connection, row: RunRow, stored_gates: Sequence[Json]) -> list[Jso
     final = next((one for one in reversed(stored_gates) if one["gate"] == "final"), None)
     trained = best is not None and best.version != "v0"
     confirmed = final is not None and final["candidate"] == row.best_version
+    if row.mode == "dry":
+        data = _step("data", False, "a dry run trains nothing")
+        artifact = _step(
+            "checkpoint", best is not None, f"a prompt: {_checkpoint(best.artifact)}" if best else "none yet"
+        )
+    else:
+        data = _step("data", best is not None, f"{best.rows} rows" if best else "no rows yet")
+        artifact = _step("checkpoint", best is not None, _checkpoint(best.artifact) if best else "none yet")
     return [
-        _step("data", best is not None, f"{best.rows} rows" if best else "no rows yet"),
-        _step("checkpoint", best is not None, _checkpoint(best.artifact) if best else "none yet"),
+        data,
+        artifact,
         _step("benchmark", confirmed, _benchmark(final) if confirmed else "the final gate has not been held"),
         _step(
             "beats_base", bool(trained and confirmed and final and final["passed"]), _beats(trained, final, confirmed)

@@ -28,6 +28,8 @@ class ExperienceRow:
     """The verdict."""
     improvement: str
     """Note of what would mend it."""
+    gold: str
+    """The right answer."""
     content_hash: str
     """By which duplicates are found."""
     round: int

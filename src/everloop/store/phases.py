@@ -22,6 +22,15 @@ def get(tx: Connection, run: str, round: int, phase: str, candidate: str = "") -
     return cast(Json | None, found)
 
 
+def results(tx: Connection, run: str, phase: str, first: int) -> list[tuple[str, Json]]:
+    """(candidate, result) of one phase from round `first` on."""
+    where = (phases.c.run == run, phases.c.round >= first, phases.c.phase == phase)
+    return [
+        (candidate, result)
+        for candidate, result in tx.execute(sa.select(phases.c.candidate, phases.c.result).where(*where))
+    ]
+
+
 def add(tx: Connection, run: str, round: int, phase: str, candidate: str, result: Json) -> bool:  # noqa: A002
     """Record a result; False, and nothing changed, when there is an earlier one."""
     values = {"run": run, "round": round, "phase": phase, "candidate": candidate, "result": result}

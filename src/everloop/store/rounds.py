@@ -62,6 +62,13 @@ def newest(tx: Connection, run: str, limit: int = 50) -> list[RoundRow]:
     return [make(RoundRow, found) for found in reversed(tx.execute(query).mappings().all())]
 
 
+def before(tx: Connection, run: str, number: int, limit: int) -> list[RoundRow]:
+    """At most `limit` finished rounds before round `number`, newest first."""
+    where = (rounds.c.run == run, rounds.c.round < number, rounds.c.decision.is_not(None))
+    query = sa.select(rounds).where(*where).order_by(rounds.c.round.desc()).limit(limit)
+    return [make(RoundRow, found) for found in tx.execute(query).mappings()]
+
+
 def total(tx: Connection, run: str) -> int:
     """How many rounds have begun."""
     return int(tx.execute(sa.select(sa.func.max(rounds.c.round)).where(rounds.c.run == run)).scalar() or 0)

@@ -262,6 +262,7 @@ experiences = Table(
     Column("action", Text, nullable=False),
     Column("feedback", Text, nullable=False),
     Column("improvement", Text, nullable=False),
+    Column("gold", Text, nullable=False, server_default=""),
     Column("born", String(32), nullable=False),
     Column("rolled_back", Boolean, nullable=False),
     Index("experiences_once", "run", "content_hash", unique=True),
@@ -299,5 +300,62 @@ reservations = Table(
     Column("state", String(16), nullable=False),
     Column("reserved", JSON, nullable=False),
     Column("actual", JSON(none_as_null=True)),
+    Column("at", String(32), nullable=False),
+)
+
+models = Table(
+    "models",
+    metadata,
+    Column("name", String(64), primary_key=True),
+    Column("ordinal", Integer, nullable=False),
+    Column("document", JSON, nullable=False),
+    Column("at", String(32), nullable=False),
+)
+
+calls = Table(
+    "calls",
+    metadata,
+    _run(),
+    Column("call", String(192), primary_key=True),
+    Column("model", String(64), nullable=False),
+    Column("purpose", String(16), nullable=False),
+    Column("attempts", Integer, nullable=False),
+    Column("open_micros", BigInteger),
+    Column("spent_micros", BigInteger, nullable=False),
+    Column("response", Text),
+    Column("at", String(32), nullable=False),
+)
+
+gateway_keys = Table(
+    "gateway_keys",
+    metadata,
+    Column("prefix", String(16), primary_key=True),
+    Column("hash", String(64), nullable=False),
+    Column("name", String(128), nullable=False),
+    Column("account", String(64), nullable=False),
+    Column("models", JSON, nullable=False),
+    Column("created_at", String(32), nullable=False),
+    Column("expires_at", String(32)),
+    Column("revoked_at", String(32)),
+    Column("used_at", String(32)),
+)
+
+labels = Table(
+    "labels",
+    metadata,
+    Column("id", _ID, primary_key=True, autoincrement=True),
+    Column("source", String(32), nullable=False),
+    Column("change", JSON, nullable=False),
+    Column("good", Boolean, nullable=False),
+    Column("author", String(256), nullable=False),
+    Column("at", String(32), nullable=False),
+    Index("labels_by_source", "source", "id"),
+)
+
+calibrations = Table(
+    "calibrations",
+    metadata,
+    Column("id", _ID, primary_key=True, autoincrement=True),
+    Column("document", JSON, nullable=False),
     Column("at", String(32), nullable=False),
 )

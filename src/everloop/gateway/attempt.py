@@ -1,0 +1,115 @@
+"""One attempt of a call: its turn, its reservation, and how both end."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from contextlib import suppress
+from types import TracebackType
+from typing import TYPE_CHECKING, Self, TypeVar
+
+from everloop.gateway.base import Account, Answer, Call, Charge
+from everloop.gateway.failure import AttemptFailed, failure_of
+from everloop.gateway.transport import Sending, sending
+
+if TYPE_CHECKING:
+    from pydantic_ai.messages import ModelResponse
+
+    from everloop.gateway.line import Line
+
+T = TypeVar("T")
+
+
+class Attempt:
+    """A context manager: inside it the request may be sent, unless `answer` is there already.
+
+    Whatever happens inside, the slot and the probe are given back and the reservation ends; what is not settled by then
+    was left, and is charged at its worst cost if it was sent.
+    """
+
+    def __init__(self, line: Line, account: Account, call: Call, worst: Charge) -> None:
+        self._line, self._account, self._call, self._worst = line, account, call, worst
+        self._probe = False
+        self._settled = True
+        self._noted = Sending()
+        self.answer: Answer | None = None
+
+    async def __aenter__(self) -> Self:
+        await self._line.slots.acquire()
+        try:
+            if self._line.rate is not None:
+                await self._line.rate.acquire()
+            self._probe = self._line.breaker.enter()
+            try:
+                self.answer = await self._begin()
+            except BaseException:
+                self._line.breaker.release(self._probe)
+                raise
+        except BaseException:
+            self._line.slots.release()
+            raise
+        self._settled = self.answer is not None
+        sending.set(self._noted)
+        return self
+
+    async def _begin(self) -> Answer | None:
+        """Reserve. A caller that is cancelled meanwhile leaves no reservation behind."""
+        task = asyncio.ensure_future(self._account.begin(self._call, self._worst))
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            if await _outcome(task) is None and not task.cancelled() and task.exception() is None:
+                await whole(self._account.end(self._call, Charge(0, 0), None))
+            raise
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            if not self._settled:
+                await self._end(self._worst if self._noted.sent else Charge(0, 0))
+        finally:
+            self._line.breaker.release(self._probe)
+            self._line.slots.release()
+
+    async def succeeded(self, response: ModelResponse, text: str, *, free: bool = False) -> None:
+        """Settle with what the answer cost and journal it. Without a count of tokens it cost the worst."""
+        self._line.breaker.succeeded()
+        cost = 0 if free else self._line.price.cost(response.usage)
+        await self._end(self._worst if cost is None else Charge(cost, self._worst.requests), text)
+
+    async def failed(self, error: BaseException) -> None:
+        """Settle a failure of the endpoint, and raise it as `AttemptFailed`; any other error is left to the caller."""
+        line = self._line
+        failure = failure_of(error, self._noted.sent, line.key, line.limits.deadline_seconds)
+        if failure is None:
+            return
+        if failure.broken:
+            line.breaker.failed()
+        elif not failure.again:
+            line.breaker.succeeded()  # an endpoint that refuses is there
+            line.stale = failure.status in {401, 403}
+        await self._end(failure.charge(self._worst))
+        raise AttemptFailed(failure) from None
+
+    async def _end(self, cost: Charge, response: str | None = None) -> None:
+        self._settled = True
+        await whole(self._account.end(self._call, cost, response))
+
+
+async def whole(work: Coroutine[object, object, T]) -> T:
+    """Do all of `work` even when the caller is cancelled meanwhile; the cancellation follows."""
+    task = asyncio.ensure_future(work)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await _outcome(task)
+        raise
+
+
+async def _outcome(task: asyncio.Future[T]) -> T | None:
+    """Wait for a task whatever cancellations arrive; its result, or None when it failed."""
+    while not task.done():
+        with suppress(asyncio.CancelledError):
+            await asyncio.wait([task])
+    return None if task.cancelled() or task.exception() is not None else task.result()

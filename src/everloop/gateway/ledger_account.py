@@ -1,0 +1,66 @@
+"""The durable account: reservations and answers in the database, right for any number of processes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+from everloop.gateway.base import Answer, Call, Charge, Purpose
+from everloop.ledger import calls
+from everloop.store.database import Database
+
+T = TypeVar("T")
+
+WRITERS = 4
+"""Threads that write to PostgreSQL; SQLite has one writer at a time, and waiting for it in the database is slower."""
+
+
+class LedgerAccount:
+    """The account of one run (or key of the gateway); each step of a call is one durable transaction."""
+
+    def __init__(self, database: Database, account: str, worker: int | None = None) -> None:
+        self._database, self._account, self._worker = database, account, worker
+        self._threads = ThreadPoolExecutor(1 if database.sqlite else WRITERS, f"ledger-{account}")
+
+    async def begin(self, call: Call, worst: Charge) -> Answer | None:
+        """The journalled answer, or None once `worst` is reserved. CapReached; StaleWorker for a fenced worker."""
+        return await self._written(lambda: self._begin(call, worst))
+
+    async def end(self, call: Call, cost: Charge, response: str | None) -> None:
+        """Settle the attempt. It is written even when the caller is cancelled meanwhile."""
+        await self._written(lambda: self._end(call, cost, response))
+
+    async def _written(self, work: Callable[[], T]) -> T:
+        future = asyncio.get_running_loop().run_in_executor(self._threads, lambda: self._database.retrying(work))
+        return await asyncio.shield(future)
+
+    def _begin(self, call: Call, worst: Charge) -> Answer | None:
+        with self._database.write(durable=True, worker=self._worker) as tx:
+            row = calls.begin(
+                tx,
+                self._account,
+                call.identity,
+                model=call.model,
+                student=call.purpose is Purpose.STUDENT,
+                micros=worst.micros,
+                requests=worst.requests,
+            )
+        return None if row.response is None else Answer(row.response, row.spent_micros)
+
+    def _end(self, call: Call, cost: Charge, response: str | None) -> None:
+        with self._database.write(durable=True, worker=self._worker) as tx:
+            calls.end(
+                tx,
+                self._account,
+                call.identity,
+                student=call.purpose is Purpose.STUDENT,
+                micros=cost.micros,
+                requests=cost.requests,
+                response=response,
+            )
+
+    def close(self) -> None:
+        """End the writing threads."""
+        self._threads.shutdown()

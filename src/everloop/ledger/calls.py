@@ -1,0 +1,94 @@
+"""Calls to models: reserved at their worst cost before each attempt, settled after it, their answers journalled.
+
+One row a call, whatever the number of attempts. A call whose answer is here is never paid again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+from sqlalchemy import Connection
+
+from everloop.ledger import caps
+from everloop.ledger.reservations import amounts
+from everloop.store.tables import calls
+from everloop.values import iso, utcnow
+
+
+@dataclass(frozen=True, slots=True)
+class CallRow:
+    """A call as the ledger holds it."""
+
+    attempts: int
+    """Attempts begun."""
+    open_micros: int | None
+    """Reservation of the attempt under way, micro-dollars; None when none is."""
+    spent_micros: int
+    """What ended attempts cost, micro-dollars."""
+    response: str | None
+    """The answer as JSON; None while there is none."""
+
+
+def get(tx: Connection, account: str, call: str) -> CallRow | None:
+    """A call; None when it was never begun."""
+    columns = (calls.c.attempts, calls.c.open_micros, calls.c.spent_micros, calls.c.response)
+    found = tx.execute(sa.select(*columns).where(*_where(account, call))).first()
+    return None if found is None else CallRow(*found)
+
+
+def begin(
+    tx: Connection, account: str, call: str, *, model: str, student: bool, micros: int, requests: int = 1
+) -> CallRow:
+    """Reserve one attempt at its worst cost, unless the call has its answer; returns the call as it is afterwards.
+
+    An attempt that a dead process left open is charged at its reservation, in the same transaction. CapReached when a
+    cap would be passed; the transaction must then be given up.
+    """
+    known = get(tx, account, call)
+    if known is not None and known.response is not None:
+        return known
+    lost = known.open_micros if known else None
+    if lost is not None:
+        left = _amounts(lost, 1, student)
+        caps.settle(tx, account, left, left)
+    caps.take(tx, account, _amounts(micros, requests, student))
+    spent = (known.spent_micros if known else 0) + (lost or 0)
+    row = {"attempts": (known.attempts if known else 0) + 1, "open_micros": micros, "spent_micros": spent}
+    if known is None:
+        fixed = {"run": account, "call": call, "model": model, "purpose": _purpose(student), "at": iso(utcnow())}
+        tx.execute(sa.insert(calls).values(**fixed, **row))
+    else:
+        tx.execute(sa.update(calls).where(*_where(account, call)).values(**row))
+    return CallRow(row["attempts"], micros, spent, None)
+
+
+def end(
+    tx: Connection, account: str, call: str, *, student: bool, micros: int, requests: int, response: str | None
+) -> None:
+    """Turn the open attempt's reservation into what it cost and keep its answer; nothing when none is open."""
+    closing = sa.update(calls).where(*_where(account, call), calls.c.open_micros.is_not(None))
+    reserved = tx.execute(sa.select(calls.c.open_micros).where(*_where(account, call))).scalar()
+    if reserved is None:
+        return
+    values = {"open_micros": None, "spent_micros": calls.c.spent_micros + micros, "response": response}
+    tx.execute(closing.values(**values))
+    caps.settle(tx, account, _amounts(reserved, 1, student), _amounts(micros, requests, student))
+
+
+def forget_answers(tx: Connection, account: str, prefix: str) -> None:
+    """Drop the answers to a student's calls whose keys begin with `prefix`: what they led to is recorded by now."""
+    where = (calls.c.run == account, calls.c.call >= prefix, calls.c.call < prefix + "\U0010ffff")
+    tx.execute(sa.delete(calls).where(*where, calls.c.purpose == _purpose(student=True)))
+
+
+def _where(account: str, call: str) -> tuple[sa.ColumnElement[bool], ...]:
+    return (calls.c.run == account, calls.c.call == call)
+
+
+def _purpose(student: bool) -> str:
+    return "student" if student else "model"
+
+
+def _amounts(micros: int, requests: int, student: bool) -> dict[str, int]:
+    return amounts(micros, 0, 0 if student else requests, requests if student else 0)

@@ -1,0 +1,88 @@
+"""The desk of an operator or auditor that is a language model: paid calls, turn boundaries, steers.
+
+Everything that happens at a desk is journalled: worked again after a crash, the same requests get the same answers and
+the same turns the same steers, nothing is told twice, and nothing is paid twice.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, TypeVar, cast
+
+from sqlalchemy import Connection
+
+from everloop.errors import ModelNotConfigured
+from everloop.events import Event, EventKind, Json, JsonValue
+from everloop.gateway.base import Use
+from everloop.loop.context import Context
+from everloop.loop.journal import Done
+from everloop.store import steers
+
+if TYPE_CHECKING:
+    from pydantic_ai.models import Model
+
+T = TypeVar("T")
+
+
+class LoopDesk:
+    """A desk in one phase of a round."""
+
+    def __init__(self, context: Context, number: int, phase: str, candidate: str = "") -> None:
+        self._context, self._number, self._phase, self._candidate = context, number, phase, candidate
+        self._runs = self._turns = 0
+
+    def has(self, role: Use) -> bool:
+        """Whether the run has a model for the role."""
+        return self._name(role) is not None
+
+    def run(self, role: Use, work: Callable[[Model], Awaitable[T]]) -> T:
+        """Run `work` with the role's model on the gateway's loop."""
+        name = self._name(role)
+        if name is None:
+            then = f"Configure one with `el model add ... --for {role}`, or name another {role} in the start's options"
+            raise ModelNotConfigured(f"the run has no model for the {role}", then=then)
+        self._runs += 1
+        key = ".".join(filter(None, (f"r{self._number}", self._phase, self._candidate, role, str(self._runs))))
+        gateway = self._context.means.gateway
+        return gateway.run(lambda: work(gateway.model(name, self._context.account, key)))
+
+    async def turn(self, role: Use, tool: str | None, text: str, data: Mapping[str, JsonValue]) -> Sequence[str]:
+        """A turn boundary; the steers it returns are delivered with it."""
+        self._turns += 1
+        key = ".".join(filter(None, (self._phase, self._candidate, str(self._turns))))
+        return await asyncio.to_thread(self._boundary, role, tool, text, dict(data), key)
+
+    def _boundary(self, role: Use, tool: str | None, text: str, data: Json, key: str) -> list[str]:
+        journalled = self._context.journal.phase(
+            self._number, "turn-of-model", lambda _: self._told(role, tool, text, data), candidate=key
+        )
+        return cast(list[str], journalled["steers"])
+
+    def _told(self, role: Use, tool: str | None, text: str, data: Json) -> Done:
+        run, number = self._context.run, self._number
+        waiting = []
+        if role is Use.OPERATOR:
+            with self._context.means.database.read() as tx:
+                waiting = steers.queued(tx, run)
+        kind = EventKind.TOOL_CALL if tool else EventKind.MESSAGE
+        told = [Event(kind, text, number, self._phase, str(role), tool, data)]
+        told += [
+            Event(
+                EventKind.STEER, f"steer delivered: {one.text}", number, self._phase, str(role), data=_delivered(one.id)
+            )
+            for one in waiting
+        ]
+
+        def write(tx: Connection) -> None:
+            steers.mark_delivered(tx, run, [one.id for one in waiting], number)
+
+        texts: list[JsonValue] = [one.text for one in waiting]
+        return Done({"steers": texts}, told, write, columns={"phase": self._phase})
+
+    def _name(self, role: Use) -> str | None:
+        return cast(str | None, self._context.options.get(f"{role}_model"))
+
+
+def _delivered(steer: int) -> Json:
+    return {"steer": steer, "status": "delivered"}
