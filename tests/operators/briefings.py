@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from everloop.operators.base import Briefing, FamilyResult, Plan, Proposal, Tried
+from everloop.operators.base import Briefing, FamilyResult, Proposal, Tried
+from everloop.operators.plans import TrainingPlan
 from everloop.students.base import TrainSettings
 
 DEFAULTS = TrainSettings()
@@ -24,7 +25,7 @@ def briefing(
     tried: Sequence[Tried] = (),
     directives: Sequence[str] = (),
     steers: Sequence[str] = (),
-    head_plan: Plan | None = None,
+    head_plan: TrainingPlan | None = None,
     number: int = 1,
 ) -> Briefing:
     return Briefing(
@@ -47,5 +48,5 @@ def only(proposals: Sequence[Proposal]) -> Proposal:
     return proposals[0]
 
 
-def rejected(plan: Plan) -> Tried:
+def rejected(plan: TrainingPlan) -> Tried:
     return Tried(plan, "rejected", "regression: sub3 fell by 0.08")

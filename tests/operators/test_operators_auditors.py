@@ -8,13 +8,13 @@ import pytest
 from briefings import MIXED, briefing, only, rejected
 
 from everloop.operators.auditors import PANEL, panel
-from everloop.operators.base import Case, Plan, Proposal, Stage
+from everloop.operators.base import Case, Proposal, Stage
 from everloop.operators.contamination import ContaminationAuditor
 from everloop.operators.curriculum import Curriculum
+from everloop.operators.plans import TrainingPlan
 from everloop.operators.rationale import RationaleAuditor
 from everloop.operators.regression import RegressionAuditor
 from everloop.operators.significance import SignificanceAuditor
-from everloop.operators.similarity import similarity
 from everloop.operators.useless import Useless
 from everloop.students.base import Row
 
@@ -74,15 +74,15 @@ def test_significance() -> None:
     assert SignificanceAuditor().review(case(head_plan=_slower(plan, 0.8))).passed
 
 
-def _slower(plan: Plan, factor: float) -> Plan:
+def _slower(plan: TrainingPlan, factor: float) -> TrainingPlan:
     return replace(plan, settings=replace(plan.settings, learning_rate=plan.settings.learning_rate * factor))
 
 
 def test_similarity_is_symmetric_and_one_for_the_same() -> None:
     plan, other = CLEAN.plan, replace(CLEAN.plan, families=("sub3_borrow",), replay_share=0.9)
-    assert similarity(plan, plan) == 1.0
-    assert similarity(plan, other) == similarity(other, plan) == 0.25
-    assert similarity(plan, replace(plan, source="known")) == 0.0
+    assert plan.similarity(plan) == 1.0
+    assert plan.similarity(other) == other.similarity(plan) == 0.25
+    assert plan.similarity(replace(plan, source="known")) == 0.0
 
 
 def test_every_useless_idea_is_caught_once_one_was_tried() -> None:

@@ -9,17 +9,18 @@ from hypothesis import strategies as st
 
 from everloop.errors import InvalidRequest
 from everloop.operators.auditors import PANEL, panel
-from everloop.operators.base import Briefing, Case, Operator, Plan, Stage
+from everloop.operators.base import Briefing, Case, Operator, Stage
 from everloop.operators.curriculum import ALTERNATIVES, Curriculum
 from everloop.operators.no_replay import NoReplay
+from everloop.operators.plans import TrainingPlan
 from everloop.operators.registry import operator
 from everloop.operators.similarity import near
 from everloop.operators.useless import Useless
 
 
-def exhaust(actor: Operator, brief: Briefing, most: int = 200) -> list[Plan]:
+def exhaust(actor: Operator, brief: Briefing, most: int = 200) -> list[TrainingPlan]:
     """Every plan it proposes when each is rejected in turn."""
-    plans: list[Plan] = []
+    plans: list[TrainingPlan] = []
     while len(plans) < most:
         proposals = actor.propose(replace(brief, tried=[rejected(plan) for plan in reversed(plans)]))
         if not proposals:
@@ -30,7 +31,7 @@ def exhaust(actor: Operator, brief: Briefing, most: int = 200) -> list[Plan]:
 
 def test_trains_all_weak_families_nearest_to_mastery_first_with_replay() -> None:
     plan = only(Curriculum().propose(briefing(MIXED))).plan
-    assert plan == Plan(WEAK, 1000, 0.3, DEFAULTS)
+    assert plan == TrainingPlan(WEAK, 1000, 0.3, DEFAULTS)
 
 
 def test_same_briefing_same_answer() -> None:

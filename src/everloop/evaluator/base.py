@@ -83,7 +83,7 @@ class RoundOutcome:
     score: float | None
     """Soft score of the candidate that was accepted; None when none was, or when the evaluator abstained."""
     estimate: float | None
-    """Its measured gain on the screen; None when it was not measured."""
+    """Its gain on items that did not choose it (a certification's, not the screen's); None when not measured there."""
     certified: bool
     """Whether the round certified a version."""
     audits_passed: int

@@ -19,6 +19,9 @@ LEAST = 8
 LEVEL = 0.01
 """Error level of the trend test. The alarm is asked every round, and so the level is below the usual .05."""
 
+ABOVE = 1.0
+"""Standard errors above 0 from which a mean gain counts as substance; few, so that honest progress is left alone."""
+
 
 def drift(history: Sequence[RoundOutcome]) -> str | None:
     """The alarm in a sentence; None when scores do not rise, when there is substance, or when too little is known.
@@ -50,11 +53,11 @@ def _trend(scores: Sequence[float]) -> tuple[float, float]:
 
 
 def _gains(estimates: Sequence[float | None]) -> bool:
-    """Whether the mean estimate is above 0 by more than 1.645 standard errors; too few estimates show nothing."""
+    """Whether the mean estimate is above 0 by more than `ABOVE` standard errors; too few estimates show nothing."""
     known = [one for one in estimates if one is not None]
     if len(known) < 3:
         return False
-    return fmean(known) > 1.645 * stdev(known) / sqrt(len(known))
+    return fmean(known) > ABOVE * stdev(known) / sqrt(len(known))
 
 
 def _alarm(

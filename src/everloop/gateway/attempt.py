@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Coroutine
-from contextlib import suppress
 from types import TracebackType
-from typing import TYPE_CHECKING, Self, TypeVar
+from typing import TYPE_CHECKING, Self
 
 from everloop.gateway.base import Account, Answer, Call, Charge
 from everloop.gateway.failure import AttemptFailed, failure_of
 from everloop.gateway.transport import Sending, sending
+from everloop.gateway.whole import whole
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelResponse
 
     from everloop.gateway.line import Line
-
-T = TypeVar("T")
 
 
 class Attempt:
@@ -41,7 +37,7 @@ class Attempt:
                 await self._line.rate.acquire()
             self._probe = self._line.breaker.enter()
             try:
-                self.answer = await self._begin()
+                self.answer = await whole(self._account.begin(self._call, self._worst), self._unclaimed)
             except BaseException:
                 self._line.breaker.release(self._probe)
                 raise
@@ -52,15 +48,10 @@ class Attempt:
         sending.set(self._noted)
         return self
 
-    async def _begin(self) -> Answer | None:
-        """Reserve. A caller that is cancelled meanwhile leaves no reservation behind."""
-        task = asyncio.ensure_future(self._account.begin(self._call, self._worst))
-        try:
-            return await asyncio.shield(task)
-        except asyncio.CancelledError:
-            if await _outcome(task) is None and not task.cancelled() and task.exception() is None:
-                await whole(self._account.end(self._call, Charge(0, 0), None))
-            raise
+    async def _unclaimed(self, answer: Answer | None) -> None:
+        """Give back what was reserved for a caller that was cancelled meanwhile."""
+        if answer is None:
+            await self._account.end(self._call, Charge(0, 0), None)
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -95,21 +86,3 @@ class Attempt:
     async def _end(self, cost: Charge, response: str | None = None) -> None:
         self._settled = True
         await whole(self._account.end(self._call, cost, response))
-
-
-async def whole(work: Coroutine[object, object, T]) -> T:
-    """Do all of `work` even when the caller is cancelled meanwhile; the cancellation follows."""
-    task = asyncio.ensure_future(work)
-    try:
-        return await asyncio.shield(task)
-    except asyncio.CancelledError:
-        await _outcome(task)
-        raise
-
-
-async def _outcome(task: asyncio.Future[T]) -> T | None:
-    """Wait for a task whatever cancellations arrive; its result, or None when it failed."""
-    while not task.done():
-        with suppress(asyncio.CancelledError):
-            await asyncio.wait([task])
-    return None if task.cancelled() or task.exception() is not None else task.result()

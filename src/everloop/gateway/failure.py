@@ -117,7 +117,9 @@ def _redirect(error: BaseException) -> int | None:
 def _garbled(error: BaseException, sent: bool) -> Failure | None:
     if isinstance(error, Incomplete):
         return Failure("its stream ended before the answer was complete", True, True, True)
-    if sent and isinstance(error, (UnexpectedModelBehavior, ModelAPIError, *ODD)):
+    if sent and isinstance(error, ModelAPIError):
+        return Failure("its answer broke off with an error", True, True, True)
+    if sent and isinstance(error, (UnexpectedModelBehavior, *ODD)):
         return Failure(f"its answer cannot be read ({type(error).__name__})", True, True, True)
     return None
 

@@ -22,6 +22,7 @@ class LedgerAccount:
 
     def __init__(self, database: Database, account: str, worker: int | None = None) -> None:
         self._database, self._account, self._worker = database, account, worker
+        self._open: dict[str, int] = {}
         self._threads = ThreadPoolExecutor(1 if database.sqlite else WRITERS, f"ledger-{account}")
 
     async def begin(self, call: Call, worst: Charge) -> Answer | None:
@@ -30,7 +31,8 @@ class LedgerAccount:
 
     async def end(self, call: Call, cost: Charge, response: str | None) -> None:
         """Settle the attempt. It is written even when the caller is cancelled meanwhile."""
-        await self._written(lambda: self._end(call, cost, response))
+        if call.identity in self._open:
+            await self._written(lambda: self._end(call, cost, response))
 
     async def _written(self, work: Callable[[], T]) -> T:
         future = asyncio.get_running_loop().run_in_executor(self._threads, lambda: self._database.retrying(work))
@@ -47,7 +49,10 @@ class LedgerAccount:
                 micros=worst.micros,
                 requests=worst.requests,
             )
-        return None if row.response is None else Answer(row.response, row.spent_micros)
+        if row.response is not None:
+            return Answer(row.response, row.spent_micros)
+        self._open[call.identity] = worst.micros
+        return None
 
     def _end(self, call: Call, cost: Charge, response: str | None) -> None:
         with self._database.write(durable=True, worker=self._worker) as tx:
@@ -55,11 +60,13 @@ class LedgerAccount:
                 tx,
                 self._account,
                 call.identity,
+                reserved=self._open[call.identity],
                 student=call.purpose is Purpose.STUDENT,
                 micros=cost.micros,
                 requests=cost.requests,
                 response=response,
             )
+        self._open.pop(call.identity, None)
 
     def close(self) -> None:
         """End the writing threads."""

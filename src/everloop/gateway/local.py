@@ -1,8 +1,8 @@
 """A small real language model on this machine: SmolLM2-135M-Instruct behind an OpenAI-compatible loopback endpoint.
 
-Needs no key, no account and no network. One slot and no prompt cache, so that a reply is a function of its request
-alone: with the cache a reply depends on what was asked before, because the length of the part that is computed anew
-changes the rounding.
+Needs no key, no account and no network. Tokens are computed one at a time, by one thread: computed together, their
+rounding depends on how many there are, so that with a cache of prompts a reply would depend on what was asked before.
+One at a time, a reply is a function of its request alone, and the cache saves what a prompt's beginning costs.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 """SHA-256 hex of the weights."""
 CONTEXT = 2048
 """Tokens of a conversation, in each slot."""
-THREADS = 2
-"""Threads that compute."""
+THREADS = 1
+"""Threads that compute; they wait for each other at every layer, so on a busy machine two are slower than one."""
 MOST_SLOTS = 16
 """Most requests that are computed at once."""
 
@@ -115,8 +115,8 @@ def _engine(model: Path, port: int, slots: int) -> _Engine:
     settings.hostnames, settings.port = [HOST], _free(port)
     settings.n_ctx, settings.n_parallel = CONTEXT * slots, slots
     settings.cpuparams.n_threads = settings.cpuparams_batch.n_threads = THREADS
-    settings.cpuparams.poll = settings.cpuparams_batch.poll = 0  # waiting threads sleep: the loop needs the cores too
-    settings.cache_prompt, settings.cache_ram_mib, settings.cache_idle_slots = False, 0, False
+    settings.n_ubatch = 1  # see the module's text
+    settings.cache_prompt, settings.cache_ram_mib, settings.cache_idle_slots = True, 0, False
     settings.ui = settings.endpoint_slots = False
     settings.cors_origins, settings.cors_origins_explicit = "", True
     try:

@@ -64,15 +64,24 @@ def begin(
 
 
 def end(
-    tx: Connection, account: str, call: str, *, student: bool, micros: int, requests: int, response: str | None
+    tx: Connection,
+    account: str,
+    call: str,
+    *,
+    reserved: int,
+    student: bool,
+    micros: int,
+    requests: int,
+    response: str | None,
 ) -> None:
-    """Turn the open attempt's reservation into what it cost and keep its answer; nothing when none is open."""
-    closing = sa.update(calls).where(*_where(account, call), calls.c.open_micros.is_not(None))
-    reserved = tx.execute(sa.select(calls.c.open_micros).where(*_where(account, call))).scalar()
-    if reserved is None:
-        return
+    """Turn the open attempt's reservation into what it cost and keep its answer.
+
+    `reserved`: the micro-dollars it was begun with. Nothing happens when no such attempt is open.
+    """
+    closing = sa.update(calls).where(*_where(account, call), calls.c.open_micros == reserved)
     values = {"open_micros": None, "spent_micros": calls.c.spent_micros + micros, "response": response}
-    tx.execute(closing.values(**values))
+    if not tx.execute(closing.values(**values)).rowcount:
+        return
     caps.settle(tx, account, _amounts(reserved, 1, student), _amounts(micros, requests, student))
 
 

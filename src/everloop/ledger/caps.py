@@ -29,24 +29,47 @@ def open_caps(tx: Connection, run: str, limits: Json) -> None:
 
 
 def take(tx: Connection, run: str, amounts: Mapping[str, int]) -> None:
-    """Reserve amounts of several caps: one conditional update each, in one transaction, so all or nothing.
+    """Reserve amounts of several caps with one conditional update, all or nothing.
 
     CapReached names the cap that would be passed; the caller's transaction must then be given up.
     """
-    for cap, amount in amounts.items():
-        room = sa.or_(caps.c.limit.is_(None), caps.c.reserved + caps.c.spent + amount <= caps.c.limit)
-        where = (caps.c.run == run, caps.c.cap == cap, room)
-        if amount and not tx.execute(sa.update(caps).where(*where).values(reserved=caps.c.reserved + amount)).rowcount:
-            raise _reached(tx, run, cap, amount)
+    wanted = {cap: amount for cap, amount in amounts.items() if amount}
+    if not wanted:
+        return
+    taken = set(tx.execute(_TAKE, {"of": run} | _NOTHING | wanted).scalars())
+    for cap in (cap for cap in (*MONEY, *REQUESTS) if cap in wanted and cap not in taken):
+        raise _reached(tx, run, cap, wanted[cap])
 
 
 def settle(tx: Connection, run: str, reserved: Mapping[str, int], actual: Mapping[str, int]) -> None:
     """Turn reservations into spend; an actual amount above its reservation is recorded in full."""
-    # one order for every caller, the order of `take`: two processes then never wait for each other in a circle
-    for cap in (cap for cap in (*MONEY, *REQUESTS) if cap in reserved or cap in actual):
-        where = (caps.c.run == run, caps.c.cap == cap)
-        given = {"reserved": caps.c.reserved - reserved.get(cap, 0), "spent": caps.c.spent + actual.get(cap, 0)}
-        tx.execute(sa.update(caps).where(*where).values(**given))
+    if reserved or actual:
+        spent = {f"spent_{cap}": amount for cap, amount in actual.items()}
+        tx.execute(_SETTLE, {"of": run} | _NOTHING | dict(reserved) | spent)
+
+
+def _each(prefix: str = "") -> sa.ColumnElement[int]:
+    """The amount, of those bound by name, that belongs to a row's own cap."""
+    return sa.case(
+        *((caps.c.cap == cap, sa.bindparam(f"{prefix}{cap}", type_=sa.BigInteger)) for cap in (*MONEY, *REQUESTS)),
+        else_=0,
+    )
+
+
+# built once: with five caps each, building them costs more than running them
+_NOTHING = {f"{prefix}{cap}": 0 for cap in (*MONEY, *REQUESTS) for prefix in ("", "spent_")}
+_ROOM = sa.or_(caps.c.limit.is_(None), caps.c.reserved + caps.c.spent + _each() <= caps.c.limit)
+_TAKE = (
+    sa.update(caps)
+    .where(caps.c.run == sa.bindparam("of"), _each() > 0, _ROOM)
+    .values(reserved=caps.c.reserved + _each())
+    .returning(caps.c.cap)
+)
+_SETTLE = (
+    sa.update(caps)
+    .where(caps.c.run == sa.bindparam("of"), _each() + _each("spent_") > 0)
+    .values(reserved=caps.c.reserved - _each(), spent=caps.c.spent + _each("spent_"))
+)
 
 
 def spent(tx: Connection, run: str) -> dict[str, int]:
@@ -66,10 +89,9 @@ def _reached(tx: Connection, run: str, cap: str, amount: int) -> CapReached:
     row = tx.execute(sa.select(caps).where(caps.c.run == run, caps.c.cap == cap)).mappings().first()
     if row is None:
         return CapReached(f"{cap} of run {run} is not open", then="Start the run through the service")
+    held = f"{_told(cap, row['spent'])} spent, {_told(cap, row['reserved'])} reserved"
+    return CapReached(f"{cap} is reached", why=f"{held}, {_told(cap, amount)} wanted of {_told(cap, row['limit'])}")
 
-    def told(value: int) -> str:
-        return f"{Money(value).usd:g} USD" if cap in MONEY else str(value)
 
-    held = f"{told(row['spent'])} spent, {told(row['reserved'])} reserved"
-    held += f", {told(amount)} wanted of {told(row['limit'])}"
-    return CapReached(f"{cap} is reached", why=held)
+def _told(cap: str, value: int) -> str:
+    return f"{Money(value).usd:g} USD" if cap in MONEY else str(value)

@@ -82,12 +82,19 @@ def _outcomes(tx: Connection, run: str, numbers: range, scored: dict[str, float]
 
 def _outcome(made: CandidateRow, value: float | None, audits: Sequence[bool]) -> RoundOutcome:
     accepted = made.decision in {"kept", "certified", "reverted"}
-    estimate = cast(float | None, made.screen["estimate"]) if made.screen else None
     return RoundOutcome(
         made.round,
         value if accepted else None,
-        estimate if accepted else None,
+        _gain(made),
         made.decision == "certified",
         sum(audits),
         len(audits) - sum(audits),
     )
+
+
+def _gain(made: CandidateRow) -> float | None:
+    """Net share of wins on certification pairs; a screen's estimate is above 0 by selection and says nothing here."""
+    if made.certification is None:
+        return None
+    wins, losses, pairs = (cast(int, made.certification[name]) for name in ("wins", "losses", "pairs"))
+    return (wins - losses) / pairs if pairs else None

@@ -40,6 +40,8 @@ class AgentOperator:
 
     name = "agent"
     """Name used in a start request."""
+    asks = True
+    """It is a model: a start is refused while none is configured for it."""
 
     def propose(self, briefing: Briefing) -> Sequence[Proposal]:
         """Up to `MOST_CANDIDATES`, best first; empty, with the reason told at the desk, when the model gave none.

@@ -250,7 +250,7 @@ class Auditor(Protocol):
 
     @property
     def kind(self) -> str:
-        """``contamination``, ``regression``, ``significance``, ``rationale``."""
+        """``contamination``, ``regression``, ``significance``, ``rationale``, ``figures``, ``reviewer``, ..."""
 
     @property
     def stage(self) -> Stage:

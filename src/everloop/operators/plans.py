@@ -113,7 +113,7 @@ class PromptPlan:
         return {**prompt.to_json(), "examples": shown or "none"}
 
     def similarity(self, other: Plan) -> float:
-        """The least similar place of two prompts, 0..1: texts by matching characters, examples by shared ones."""
+        """The least similar place of two prompts, 0..1: texts by matching words, examples by shared ones."""
         if not isinstance(other, PromptPlan):
             return 0.0
         mine, theirs = self.prompt, other.prompt
@@ -123,7 +123,7 @@ class PromptPlan:
         texts += [(mine.answer_template, theirs.answer_template), (mine.marker, theirs.marker)]
         return min(
             _shared(set(mine.examples), set(theirs.examples)),
-            *(SequenceMatcher(None, one, two, autojunk=False).ratio() for one, two in texts),
+            *(_alike(one, two) for one, two in texts),
         )
 
 
@@ -138,8 +138,20 @@ def plan_of(document: Json) -> Plan:
     )
 
 
+_LOOKED_AT = 0.75
+"""Bound on a similarity from which it is worth its price: it grows with the product of the lengths."""
+
+
 def _fingerprint(plan: Plan) -> str:
     return hashlib.sha256(json.dumps(plan.to_json(), sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _alike(one: str, other: str) -> float:
+    """Share of matching words, in order. Where already their number is far from alike, the order is not looked at."""
+    first, second = sorted((one.split(), other.split()))
+    matcher = SequenceMatcher(None, first, second, autojunk=False)
+    bound = matcher.quick_ratio()
+    return matcher.ratio() if bound >= _LOOKED_AT else bound
 
 
 def _shared(mine: Set[object], theirs: Set[object]) -> float:

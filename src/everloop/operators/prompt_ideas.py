@@ -13,10 +13,10 @@ from everloop.errors import InvalidRequest
 from everloop.experience.base import Experience
 from everloop.students.prompt import Example, Layout, Prompt, Reader
 
-WHOLE_LINE = "Write the sum and its result, like 2 + 3 = 5."
-"""Instruction to answer with the whole equation."""
-NUMBER_ONLY = "Reply with the number only."
-"""Instruction to answer with nothing but the number."""
+WHOLE_LINE = "Write the task and its result, like 2 + 3 = 5."
+"""System text: answer with the whole equation."""
+NUMBER_ONLY = "What is {task}? Reply with the number only."
+"""User's message that asks for nothing but the number."""
 _LONGEST = 80
 
 
@@ -39,33 +39,48 @@ class Idea:
     layout: Layout | None = None
     """How examples are shown."""
     answer_template: str | None = None
-    """How answers of examples are written; read back with the marker ``ANSWER:`` where it holds it."""
+    """How answers of examples are written; read after the prompt's marker where it holds that."""
+    numeric: bool = False
+    """Only where answers are numbers."""
+    on_examples: bool | None = None
+    """Only for a head with worked examples (True) or without (False); None: for any."""
 
 
 IDEAS = (
-    Idea("Show worked examples that repeat the task before its answer.", examples=4, restated=True),
+    Idea("Show worked examples that repeat the task before its answer.", examples=4, restated=True, on_examples=False),
+    Idea(
+        "Tell it to write the task before its answer, and keep the worked examples.",
+        system=WHOLE_LINE,
+        numeric=True,
+        on_examples=True,
+    ),
+    Idea(
+        "Tell it to write the task before its answer, and show worked examples of that.",
+        examples=4,
+        restated=True,
+        system=WHOLE_LINE,
+        numeric=True,
+    ),
     Idea("Show twice as many worked examples, each repeating its task.", examples=8, restated=True),
     Idea("Show other failures as worked examples, each repeating its task.", examples=4, restated=True, skip=4),
-    Idea("Show other failures, eight of them, each repeating its task.", examples=8, restated=True, skip=8),
-    Idea(
-        "Tell it to write the task before the answer, besides examples.", examples=4, restated=True, system=WHOLE_LINE
-    ),
     Idea("Ask with the bare task, and show examples that repeat it.", examples=4, restated=True, template="{task}"),
+    Idea("Show other failures, eight of them, each repeating its task.", examples=8, restated=True, skip=8),
     Idea("Show as many worked examples as fit, each repeating its task.", examples=16, restated=True),
-    Idea("Tell it to write the task before the answer, without examples.", examples=0, system=WHOLE_LINE),
-    Idea("Show worked examples with the bare answer.", examples=4),
+    Idea("Ask for the number only.", examples=0, template=NUMBER_ONLY, numeric=True),
     Idea("Mark the answer in worked examples.", examples=4, answer_template="ANSWER: {answer}"),
     Idea("Show the examples above the task.", examples=4, restated=True, layout=Layout.INLINE),
-    Idea("Ask for the number only.", examples=0, system=NUMBER_ONLY),
+    Idea("Tell it to write the task before its answer, without examples.", examples=0, system=WHOLE_LINE, numeric=True),
+    Idea("Show worked examples with the bare answer.", examples=4),
 )
 """Best first; see docs/prompt-search.md for the figures."""
 
 
 def prompts(head: Prompt, failures: Sequence[Experience]) -> Iterator[tuple[Idea, Prompt]]:
-    """Every idea that can be made, with its prompt; `failures` in the order in which they are to be used."""
-    known = [one for one in failures if one.gold]
+    """Every idea that can be made, with its prompt; `failures`: those with a known answer, as they are to be used."""
+    numbers = head.reader is Reader.LAST_NUMBER and all(one.gold.isdecimal() for one in failures)
     for idea in IDEAS:
-        made = _made(idea, head, known)
+        fits = idea.on_examples in {None, bool(head.examples)} and (numbers or not idea.numeric)
+        made = _made(idea, head, failures) if fits else None
         if made is not None:
             yield idea, made
 
@@ -77,7 +92,7 @@ def _made(idea: Idea, head: Prompt, failures: Sequence[Experience]) -> Prompt | 
         if len(chosen) < idea.examples // 2 or (idea.examples and not chosen):
             return None
         examples = tuple(Example(one.family, one.goal, _answer(one, idea.restated)) for one in chosen)
-        if any(not read_back(idea, head, one, example) for one, example in zip(chosen, examples, strict=True)):
+        if any(not _readable(idea, head, one, example) for one, example in zip(chosen, examples, strict=True)):
             return None
     try:
         return replace(_around(idea, head), examples=examples).check()
@@ -85,7 +100,7 @@ def _made(idea: Idea, head: Prompt, failures: Sequence[Experience]) -> Prompt | 
         return None
 
 
-def read_back(idea: Idea, head: Prompt, failure: Experience, example: Example) -> bool:
+def _readable(idea: Idea, head: Prompt, failure: Experience, example: Example) -> bool:
     """Whether the prompt's reader finds the right answer in a worked example."""
     prompt = _around(idea, head)
     if idea.restated and (len(failure.goal) > _LONGEST or "\n" in failure.goal):

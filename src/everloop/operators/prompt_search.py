@@ -59,7 +59,10 @@ def _helped(briefing: Briefing, owner: Instructions) -> tuple[str, ...]:
 
 
 def _turns(failures: Sequence[Experience], families: Sequence[str]) -> list[Experience]:
-    """Failures of the families, which take turns; no task twice."""
-    first = {one.goal: one for one in reversed(failures) if one.gold}
-    by_family = [[one for one in failures if one.family == name and first.get(one.goal) is one] for name in families]
+    """Failures of the families, which take turns; the first of each task, only those with a known answer."""
+    first: dict[str, Experience] = {}
+    for one in failures:
+        if one.gold:
+            first.setdefault(one.goal, one)
+    by_family = [[one for one in first.values() if one.family == name] for name in families]
     return [one for turn in zip_longest(*by_family) for one in turn if one is not None]

@@ -24,7 +24,7 @@ from everloop.store.labels import LabelRow
 from everloop.store.verdicts import histories
 from everloop.values import iso, utcnow
 
-MOST = 5000
+MOST = 2000
 """Recorded candidates, and labels, that a calibration reads: the newest."""
 LONGEST = 256
 """Characters of an author's name."""

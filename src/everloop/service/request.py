@@ -26,8 +26,8 @@ NO_TRAINER = "none"
 """Trainer of a dry run."""
 DRY_OPERATOR = "prompt-search"
 """Operator of a dry run that names none."""
-AGENT, REVIEWER = "agent", "reviewer"
-"""The operator that is a language model, and the auditor that reads its candidates."""
+AGENT, CHECKERS = "agent", ("figures", "reviewer")
+"""The operator that is a language model, and the auditors that its candidates meet besides the panel."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +168,7 @@ def _options(document: JsonValue, domain: str, run: str, *, dry_run: bool) -> Op
         raise InvalidRequest("options.trainer goes with live runs", why="a dry run trains nothing", then="Leave it out")
     standard = Options()
     operator = _text(document, "operator", DRY_OPERATOR if dry_run else standard.operator)
-    panel = (*PANEL, REVIEWER) if operator == AGENT else PANEL
+    panel = (*PANEL, *CHECKERS) if operator == AGENT else PANEL
     return Options(
         seed=whole(document.get("seed", _seed_of(run)), "options.seed", 0, 2**31 - 1),
         operator=operator,
