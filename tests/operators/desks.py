@@ -31,6 +31,7 @@ class FakeDesk:
     model: Model | None
     steers: Mapping[int, Sequence[str]] = field(default_factory=dict)
     turns: list[tuple[Use, str | None, str, Mapping[str, Any]]] = field(default_factory=list)
+    delivered: list[str] = field(default_factory=list)
     failing: BaseException | None = None
     """Raised by every turn."""
 
@@ -45,11 +46,15 @@ class FakeDesk:
 
         return asyncio.run(working())
 
-    async def turn(self, role: Use, tool: str | None, text: str, data: Mapping[str, Any]) -> Sequence[str]:
+    async def turn(
+        self, role: Use, tool: str | None, text: str, data: Mapping[str, Any], *, deliver: bool = True
+    ) -> Sequence[str]:
         if self.failing is not None:
             raise self.failing
         self.turns.append((role, tool, text, data))
-        return self.steers.get(len(self.turns), ())
+        found = self.steers.get(len(self.turns), ()) if deliver else ()
+        self.delivered += found
+        return found
 
     @property
     def told(self) -> list[str]:

@@ -251,10 +251,17 @@ def test_a_steer_that_arrives_with_the_answer_is_heard_before_the_turn_ends() ->
     assert found[0].plan.describe()["rows_per_family"] == 300
 
 
-def test_a_steer_that_comes_too_late_is_told_back() -> None:
-    _, scripted, desk = proposed([says("no")], steers={4: ["try harder"]})
-    assert not any("try harder" in text for text in scripted.seen[-1])
-    assert "came too late for this turn, please send again: 'try harder'" in desk.told[-1]
+def test_a_steer_that_comes_when_the_turn_is_over_stays_queued_for_the_next() -> None:
+    _, _, desk = proposed([says("no")], steers={4: ["try harder"]})
+    assert len(desk.turns) == 4
+    assert desk.delivered == []
+
+
+def test_a_steer_that_comes_with_the_last_answer_is_told_back() -> None:
+    _, scripted, desk = proposed([says("no")], steers={3: ["try harder"]})
+    told = any("try harder" in text for text in scripted.seen[-1])
+    assert told or "came too late for this turn, please send again: 'try harder'" in desk.told[-1]
+    assert desk.delivered == ["try harder"]
 
 
 # errors that are not the model's saying

@@ -118,6 +118,12 @@ def test_examples_whose_right_answer_is_unknown_or_not_read_back_are_not_shown(g
         assert all(prompt.reader is Reader.AFTER_MARKER and one.answer == gold for one in prompt.examples)
 
 
+def test_an_answer_that_was_shown_already_comes_last() -> None:
+    lessons = [failure("easy", 1, 9), failure("easy", 2, 8), failure("easy", 3, 8), failure("easy", 4, 8)]
+    prompt = prompt_of(only(SEARCH.propose(briefing({"easy": (0, 4)}, lessons))))
+    assert [one.task for one in prompt.examples] == ["1 + 9", "3 + 8", "4 + 8", "2 + 8"]
+
+
 def test_without_failures_only_the_words_change() -> None:
     found = exhaust(briefing(failures=()))
     assert [prompt_of(one) for one in found] == [Prompt(template=NUMBER_ONLY), Prompt(WHOLE_LINE, "What is {task}?")]

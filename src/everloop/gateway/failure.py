@@ -25,7 +25,7 @@ SHOWN = 200
 AGAIN = frozenset({408, 409, 429})
 ODD = (ValueError, LookupError, TypeError, AttributeError, AssertionError)
 """What an answer of an unexpected shape ends in, somewhere in an SDK, once the request was sent."""
-KEYLIKE = re.compile(r"\b(?:sk|pk|key|Bearer)[-_ ][\w*.\-]{6,}", re.IGNORECASE)
+KEYLIKE = re.compile(r"\b(?:(?:sk|pk|key)[-_]|Bearer )[\w*.\-]{6,}", re.IGNORECASE)
 NEXT = {
     400: "Check the model's settings; the endpoint does not take this request",
     401: "Check the API key of this model",

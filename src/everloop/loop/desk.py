@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from sqlalchemy import Connection
@@ -47,30 +48,30 @@ class LoopDesk:
         gateway = self._context.means.gateway
         return gateway.run(lambda: work(gateway.model(name, self._context.account, key)))
 
-    async def turn(self, role: Use, tool: str | None, text: str, data: Mapping[str, JsonValue]) -> Sequence[str]:
+    async def turn(
+        self, role: Use, tool: str | None, text: str, data: Mapping[str, JsonValue], *, deliver: bool = True
+    ) -> Sequence[str]:
         """A turn boundary; the steers it returns are delivered with it."""
         self._turns += 1
         key = ".".join(filter(None, (self._phase, self._candidate, str(self._turns))))
-        return await asyncio.to_thread(self._boundary, role, tool, text, dict(data), key)
+        takes = deliver and role is Use.OPERATOR
+        return await asyncio.to_thread(self._boundary, _event(role, tool, text, dict(data)), key, takes)
 
-    def _boundary(self, role: Use, tool: str | None, text: str, data: Json, key: str) -> list[str]:
+    def _boundary(self, happened: Event, key: str, takes: bool) -> list[str]:
         journalled = self._context.journal.phase(
-            self._number, "turn-of-model", lambda _: self._told(role, tool, text, data), candidate=key
+            self._number, "turn-of-model", lambda _: self._told(happened, takes), candidate=key
         )
         return cast(list[str], journalled["steers"])
 
-    def _told(self, role: Use, tool: str | None, text: str, data: Json) -> Done:
+    def _told(self, happened: Event, takes: bool) -> Done:
         run, number = self._context.run, self._number
         waiting = []
-        if role is Use.OPERATOR:
+        if takes:
             with self._context.means.database.read() as tx:
                 waiting = steers.queued(tx, run)
-        kind = EventKind.TOOL_CALL if tool else EventKind.MESSAGE
-        told = [Event(kind, text, number, self._phase, str(role), tool, data)]
+        told = [happened]
         told += [
-            Event(
-                EventKind.STEER, f"steer delivered: {one.text}", number, self._phase, str(role), data=_delivered(one.id)
-            )
+            Event(EventKind.STEER, f"steer delivered: {one.text}", role=happened.role, data=_delivered(one.id))
             for one in waiting
         ]
 
@@ -78,10 +79,16 @@ class LoopDesk:
             steers.mark_delivered(tx, run, [one.id for one in waiting], number)
 
         texts: list[JsonValue] = [one.text for one in waiting]
-        return Done({"steers": texts}, told, write, columns={"phase": self._phase})
+        placed = [replace(one, round=number, phase=self._phase) for one in told]
+        return Done({"steers": texts}, placed, write, columns={"phase": self._phase})
 
     def _name(self, role: Use) -> str | None:
         return cast(str | None, self._context.options.get(f"{role}_model"))
+
+
+def _event(role: Use, tool: str | None, text: str, data: Json) -> Event:
+    kind = EventKind.TOOL_CALL if tool else EventKind.MESSAGE
+    return Event(kind, text, role=str(role), tool=tool, data=data)
 
 
 def _delivered(steer: int) -> Json:

@@ -32,7 +32,6 @@ OUTPUT_RETRIES = 2
 """How often an answer that cannot be accepted is given back with the reason."""
 _MOST_PARTS = 32
 _MOST_FEEDBACK = 2_000
-_LATE_TELLINGS = 3
 
 
 class AgentOperator:
@@ -61,7 +60,7 @@ class _Turn:
         self._allowance = Allowance()
         self._requests = 0
         self._run: AgentRun[object, Answer] | None = None
-        self._late: list[str] = []
+        self._given: list[tuple[str, int]] = []
 
     async def take(self, model: Model) -> tuple[Proposal, ...]:
         """The turn, from the first request to the proposals."""
@@ -73,7 +72,7 @@ class _Turn:
             await self._tell(f"no candidate: {reason}", {"ended": reason})
             return ()
         proposals = self._judged(answer)[0]
-        if self._late:
+        if self._late():
             await self._tell("the turn is over", {})
         return proposals
 
@@ -127,10 +126,13 @@ class _Turn:
     async def _boundary(self, tool: str | None, text: str, data: Mapping[str, JsonValue]) -> None:
         """Tell readers, and give the model with its next request what the owner said meanwhile."""
         for steer in await self._desk.turn(Use.OPERATOR, tool, text, data):
-            if self._run is None or self._requests >= MOST_REQUESTS:
-                self._late.append(steer)
-            else:
+            self._given.append((steer, self._requests))
+            if self._run is not None:
                 self._run.enqueue(owner("a message that has just arrived", steer, STEER_BYTES))
+
+    def _late(self) -> list[str]:
+        """Steers that were given out after the model's last answer, which it can't have seen."""
+        return [steer for steer, answers in self._given if answers >= self._requests]
 
     async def _checked(self, context: RunContext[object], answer: Answer) -> Answer:
         """Give an answer back with everything that is wrong with it, as long as there are tries left."""
@@ -161,11 +163,9 @@ class _Turn:
         return tuple(proposals), wrong
 
     async def _tell(self, text: str, data: Mapping[str, JsonValue]) -> None:
-        """The end of the turn. What the owner said too late for the model is told back, not swallowed."""
-        for _ in range(_LATE_TELLINGS):
-            late = [*self._late, *await self._desk.turn(Use.OPERATOR, None, text, data)]
-            self._late = []
-            if not late:
-                return
+        """The end of the turn. What the owner says from now on waits for the next; what came too late is told back."""
+        if late := self._late():
             missed = "; ".join(quoted(one, 300) for one in late)
-            text, data = f"came too late for this turn, please send again: {missed}", {"late": len(late)}
+            text = f"{text}; came too late for this turn, please send again: {missed}"
+            data = {**data, "late": len(late)}
+        await self._desk.turn(Use.OPERATOR, None, text, data, deliver=False)

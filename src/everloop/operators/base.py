@@ -147,8 +147,13 @@ class Desk(Protocol):
         ModelRefused as the gateway raises them: none of them is to be caught by an operator.
         """
 
-    async def turn(self, role: Use, tool: str | None, text: str, data: Mapping[str, JsonValue]) -> Sequence[str]:
-        """A turn boundary: readers see role, tool and text; returns the steers that have arrived, each only once."""
+    async def turn(
+        self, role: Use, tool: str | None, text: str, data: Mapping[str, JsonValue], *, deliver: bool = True
+    ) -> Sequence[str]:
+        """A turn boundary: readers see role, tool and text; returns the steers that have arrived, each only once.
+
+        Without `deliver` steers stay queued for the next turn: for an end, after which the model is not asked again.
+        """
 
 
 @dataclass(frozen=True, slots=True)

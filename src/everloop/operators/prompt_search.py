@@ -59,10 +59,15 @@ def _helped(briefing: Briefing, owner: Instructions) -> tuple[str, ...]:
 
 
 def _turns(failures: Sequence[Experience], families: Sequence[str]) -> list[Experience]:
-    """Failures of the families, which take turns; the first of each task, only those with a known answer."""
+    """Failures of the families, which take turns; the first of each task, only those with a known answer.
+
+    Those with an answer that an earlier one has come last: a small model repeats what it sees twice.
+    """
     first: dict[str, Experience] = {}
     for one in failures:
         if one.gold:
             first.setdefault(one.goal, one)
     by_family = [[one for one in first.values() if one.family == name] for name in families]
-    return [one for turn in zip_longest(*by_family) for one in turn if one is not None]
+    turns = [one for turn in zip_longest(*by_family) for one in turn if one is not None]
+    shown = {one.gold: one.goal for one in reversed(turns)}  # answer -> the first task that has it
+    return sorted(turns, key=lambda one: shown[one.gold] != one.goal)
