@@ -146,7 +146,8 @@ def _summarise(context: Context, number: int, outcomes: list[Json], before: Json
     proposal = first[0].proposal if first else {}
 
     def write(tx: Connection) -> None:
-        calls.forget_answers(tx, context.run, f"r{number}.")
+        if context.dry:
+            calls.forget_answers(tx, context.run, f"r{number}.")
         rounds.finish(
             tx,
             context.run,

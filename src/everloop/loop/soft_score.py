@@ -58,16 +58,21 @@ def review(found: SoftScore) -> Review:
 
 def alarm(tx: Connection, run: str, number: int) -> Event | None:
     """The drift alarm after a round, if it is due."""
+    if not _scored(tx, run, number):
+        return None
     first = max(1, number - LOOKED_AT + 1)
-    scored = {
+    scored = _scored(tx, run, first)
+    told = drift(_outcomes(tx, run, range(first, number + 1), scored))
+    return Event(EventKind.MESSAGE, told, number, "summarise", "auditor", KIND, {"alarm": "drift"}) if told else None
+
+
+def _scored(tx: Connection, run: str, first: int) -> dict[str, float]:
+    """Candidate -> soft score, from round `first` on."""
+    return {
         candidate: float(cast(float, cast(Json, result["soft"])["value"]))
         for candidate, result in phases.results(tx, run, "screen", first)
         if result.get("soft")
     }
-    if not scored:
-        return None
-    told = drift(_outcomes(tx, run, range(first, number + 1), scored))
-    return Event(EventKind.MESSAGE, told, number, "summarise", "auditor", KIND, {"alarm": "drift"}) if told else None
 
 
 def _outcomes(tx: Connection, run: str, numbers: range, scored: dict[str, float]) -> list[RoundOutcome]:
