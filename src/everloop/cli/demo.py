@@ -21,9 +21,16 @@ NAMES = {"arith": "arith-carry", "sums": "sums-prompt"}
 TASKS, FEW_TASKS = 1000, 150
 """Tasks a family and round that the student is asked, and with ``--fast``: they cost next to nothing here, and the more
 of its own verified answers it learns from, the further it gets beyond training longer on the same rows."""
-DRY: Json = {}
+DRY: Json = {
+    "diag_per_family": 12,
+    "dev_n": 60,
+    "admission_n": 24,
+    "eval_limit": 400,
+    "blind_n": 90,
+    "calib_n": 60,
+}
 """Sizes of a dry demo."""
-FAST_DRY: Json = {}
+FAST_DRY: Json = {**DRY, "diag_per_family": 8, "dev_n": 40, "admission_n": 12, "eval_limit": 240, "blind_n": 60}
 """Sizes of a dry demo with ``--fast``."""
 INTERRUPTED = 130
 """Exit code after Ctrl-C, as a shell gives it."""

@@ -10,9 +10,11 @@ from __future__ import annotations
 import argparse
 import hashlib
 import importlib
+import os
 import signal
 import socket
 import sys
+import threading
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
@@ -89,18 +91,28 @@ def serve(port: int, ready: Path | None, slots: int = 1) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """``python -m everloop.gateway.local [--port N] [--ready FILE] [--slots N]``."""
+    """``python -m everloop.gateway.local [--port N] [--ready FILE] [--slots N] [--with-parent]``."""
     parser = argparse.ArgumentParser(prog="python -m everloop.gateway.local", description=f"Serve {MODEL} on {HOST}.")
     parser.add_argument("--port", type=int, default=PORT, help=f"port on {HOST}; 0 takes a free one (default {PORT})")
     parser.add_argument("--ready", type=Path, help="file that says where to connect while requests are answered")
+    parser.add_argument("--with-parent", action="store_true", help="end when standard input ends")
     parser.add_argument("--slots", type=int, default=1, help="requests computed at once (default 1)")
     given = parser.parse_args(arguments)
+    if given.with_parent:
+        threading.Thread(target=_end_with_input, daemon=True).start()
     try:
         serve(given.port, given.ready, given.slots)
     except EverloopError as error:
         sys.stderr.write(f"{error.message}\n")
         return 1
     return 0
+
+
+def _end_with_input() -> None:
+    """Whoever started us holds the other end of our input: it closes however they end."""
+    while sys.stdin.buffer.read(1 << 16):
+        pass
+    os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _engine(model: Path, port: int, slots: int) -> _Engine:

@@ -9,7 +9,7 @@ from typing import cast
 from sqlalchemy import Connection
 
 from everloop.domains.base import Item
-from everloop.events import Event, EventKind, Json
+from everloop.events import Event, EventKind, Json, JsonValue
 from everloop.evidence.constraints import FailureRate, RuleCheck
 from everloop.evidence.gates.base import Ruling
 from everloop.evidence.sets import set_of
@@ -157,7 +157,7 @@ def _decide(context: Context, row: RunRow, number: int, artifact: Artifact, eval
     refused = list(cast(list[str], audited["refused"]))
     screen = cast(Json, evaluated["screen"])
     if not refused and evaluated["ruling"] != Ruling.MOVE:
-        estimate, threshold = screen["estimate"], screen["threshold"]
+        estimate, threshold = _figure(screen["estimate"]), _figure(screen["threshold"])
         refused = [f"gate: screen estimate {estimate} does not reach {threshold} on {screen['pairs']} pairs"]
     moved = None if refused else lines_of(row).move(artifact, lines_of(row).gate, number)
 
@@ -167,6 +167,10 @@ def _decide(context: Context, row: RunRow, number: int, artifact: Artifact, eval
     text = f"{artifact.name} refused: {refused[0]}" if refused else f"the working line moves to {artifact.name}"
     event = Event(EventKind.MESSAGE, text, number, "decide", "loop", data={"candidate": artifact.name})
     return Done({"refused": list(refused)}, [event], write, moved)
+
+
+def _figure(value: JsonValue) -> str:
+    return f"{value:.3f}" if isinstance(value, float | int) else "—"
 
 
 def _conclude(

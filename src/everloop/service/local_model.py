@@ -64,7 +64,7 @@ def served(installation: Installation) -> Iterator[str]:
             yield NAME
         finally:
             process.terminate()
-            process.wait()
+            process.communicate()
 
 
 def _configured(installation: Installation) -> ModelEntry | None:
@@ -91,8 +91,11 @@ def _start(ready: Path, port: int | None) -> subprocess.Popen[bytes]:
     wanted = port or (0 if _listens(f"http://127.0.0.1:{PORT}") else PORT)
     environment = {name: os.environ[name] for name in _PASSED if name in os.environ}
     command = [sys.executable, "-P", "-m", "everloop.gateway.local", "--port", str(wanted), "--ready", str(ready)]
+    command.append("--with-parent")  # its input is ours to hold: it ends when we do, however that is
     quiet = subprocess.DEVNULL
-    return subprocess.Popen(command, env=environment, stdin=quiet, stdout=quiet, stderr=quiet, process_group=0)
+    return subprocess.Popen(
+        command, env=environment, stdin=subprocess.PIPE, stdout=quiet, stderr=quiet, process_group=0
+    )
 
 
 def _ready(process: subprocess.Popen[bytes], ready: Path) -> str:
