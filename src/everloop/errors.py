@@ -99,6 +99,15 @@ class ModelRefused(EverloopError):
     code = "MODEL_REFUSED"
     status = 502
 
+    def __init__(self, what: str, *, why: str = "", then: str = "", upstream: int | None = None) -> None:
+        super().__init__(what, why=why, then=then)
+        self.upstream = upstream
+
+    @property
+    def of_request(self) -> bool:
+        """Whether it is this very request that the endpoint does not take; else no request would fare better."""
+        return self.upstream in {400, 413, 422}
+
 
 class StaleWorker(EverloopError):
     """A write by a worker whose epoch was fenced off; another one has its work."""

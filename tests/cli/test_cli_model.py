@@ -66,7 +66,7 @@ def test_a_model_goes_from_add_to_remove_and_its_key_is_in_one_file_only(
     added = told(*add, "--for", "operator", "--for", "auditor", "--set", "temperature=0.2", given=f"{KEY}\n")
     assert added["updated"] is False
     assert added["key_source"] == "file"
-    assert holders(everloop_home) == ["keys/mine"]
+    assert holders(everloop_home) == [f"keys/{added['key_name']}"]
 
     listed = told("model", "list")["models"]
     assert listed == [{name: value for name, value in added.items() if name != "updated"}]
@@ -155,6 +155,24 @@ def test_a_model_without_a_known_price_is_refused_with_the_options_that_set_one(
     assert told("model", "list") == {"models": []}
 
 
+def test_a_list_price_does_not_hold_at_another_endpoint() -> None:
+    add = ("model", "add", "mine", "--model", "gpt-4o-mini", "--base-url")
+    for url in ("https://openai.example.com/v1", "http://127.0.0.1:8000/v1", "https://notopenai.com/v1"):
+        done = el(*add, url)
+        assert done.exit_code == 1
+        assert "--input-price and --output-price" in done.output
+    assert told("model", "list") == {"models": []}
+    assert el(*add, "https://eu.api.openai.com/v1").exit_code == 0
+
+
+def test_registering_the_local_model_replaces_no_model_of_the_owner() -> None:
+    mine = ("model", "add", "smollm2", "--model", "mine", "--base-url", "http://127.0.0.1:1/v1", *FREE)
+    assert el(*mine).exit_code == 0
+    done = el("model", "serve-local", "--register")
+    assert (done.exit_code, "RSI_CONFLICT" in done.output) == (1, True)
+    assert told("model", "list")["models"][0]["model"] == "mine"
+
+
 def test_plain_http_to_a_distant_host_needs_to_be_accepted() -> None:
     add = ("model", "add", "mine", "--model", "x", "--base-url", "http://models.example.com/v1", *FREE)
     assert "--allow-http" in el(*add).output
@@ -219,10 +237,11 @@ def test_a_local_model_that_is_not_installed_is_not_registered(monkeypatch: pyte
     assert told("model", "list") == {"models": []}
 
 
-def test_the_line_that_serving_prints_configures_the_same_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    from everloop.cli.model import _document, _line, _local
+def test_the_line_that_serving_prints_configures_the_same_model() -> None:
+    from everloop.cli.model import _document, _line
+    from everloop.service import local_model
 
-    entry = _local(8123, 2)
+    entry = local_model.entry("http://127.0.0.1:8123/v1", 2)
     assert el(*_line(entry).split()[1:]).exit_code == 0
     assert told("model", "list")["models"] == [_document(entry)]
 
@@ -256,4 +275,4 @@ def test_a_key_is_asked_for_without_echo_at_a_terminal(everloop_home: Path) -> N
     os.close(ours)
     assert b"Added mine." in shown
     assert KEY.encode() not in shown
-    assert holders(everloop_home) == ["keys/mine"]
+    assert len(holders(everloop_home)) == 1

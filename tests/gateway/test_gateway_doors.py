@@ -14,6 +14,12 @@ from serving import ASKED, SUM, Served, port_of, refused, script
 from everloop.gateway.doors import BODY_BYTES
 
 
+def _referring(word: str) -> dict[str, Any]:
+    """A tool whose schema refers to a definition, deep inside."""
+    schema = {"type": "object", "properties": {"a": {"anyOf": [{word: "#/$defs/x"}]}}, "$defs": {"x": {}}}
+    return {"type": "function", "function": {"name": "f", "parameters": schema}}
+
+
 @pytest.mark.parametrize(
     "content", [b"{", b"[]", b"\xff", b"", b"null", b'{"model": "small"}', b'{"model": "small", "messages": []}']
 )
@@ -39,6 +45,9 @@ def test_a_deep_body_is_refused(served: Served) -> None:
         {"tools": [SUM, SUM]},
         {"tools": [SUM], "tool_choice": {"type": "function", "function": {"name": "sub"}}},
         {"response_format": {"type": "json_object"}},
+        {"tools": [_referring("$ref")]},
+        {"tools": [SUM, _referring("$dynamicRef")]},
+        {"response_format": {"type": "json_schema", "json_schema": {"name": "x", "schema": {"$ref": "#/$defs/x"}}}},
         {"messages": [{"role": "tool", "tool_call_id": "a", "content": "b"}]},
         {"messages": [{"role": "assistant"}]},
         {"messages": [{"role": "robot", "content": "x"}]},

@@ -17,8 +17,9 @@ from everloop.gateway.limits import GatewayLimits
 pytestmark = pytest.mark.parametrize("wire", WIRES)
 both = pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
 
-UNBILLED = [("429",), ("408", "409"), ("500", "503")]
-AMBIGUOUS = ["reset", "hang", "malformed"]
+UNBILLED = [("429",), ("429", "409"), ("500", "503")]
+AMBIGUOUS = ["reset", "hang", "malformed", "408", "502", "504", "524"]
+"""The model may have done the work, or something between us and it does not know."""
 
 
 @both

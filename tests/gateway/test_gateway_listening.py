@@ -3,6 +3,8 @@ from __future__ import annotations
 import os
 import socket
 import stat
+import threading
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
@@ -74,8 +76,32 @@ def test_anything_else_in_its_place_stays(tmp_path: Path, kind: str) -> None:
     assert sorted(one.name for one in tmp_path.iterdir()) == before
 
 
-def test_a_folder_that_all_may_write_is_refused(tmp_path: Path) -> None:
-    tmp_path.chmod(0o777)
+def test_a_socket_whose_queue_is_full_stays(tmp_path: Path) -> None:
+    path, callers = tmp_path / "s", ExitStack()
+    with unix_socket(path), callers:
+        with suppress(BlockingIOError):
+            while True:
+                caller = callers.enter_context(socket.socket(socket.AF_UNIX))
+                caller.setblocking(False)
+                caller.connect(str(path))
+        second = threading.Thread(target=_taken, args=(path, found := []), daemon=True)
+        second.start()
+        second.join(10)
+        assert found == [Conflict]
+        assert path.exists()
+
+
+def _taken(path: Path, found: list[type[BaseException]]) -> None:
+    try:
+        with unix_socket(path):
+            pass
+    except Conflict as error:
+        found.append(type(error))
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o775, 0o770, 0o720])
+def test_a_folder_that_others_may_write_is_refused(tmp_path: Path, mode: int) -> None:
+    tmp_path.chmod(mode)
     with pytest.raises(InvalidRequest), unix_socket(tmp_path / "s"):
         pass
 

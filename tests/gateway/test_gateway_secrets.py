@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from everloop.errors import InvalidRequest, ModelNotConfigured
+from everloop.errors import InvalidRequest, ModelNotConfigured, StorageFull
 from everloop.gateway.base import KeySource, ModelEntry
 from everloop.gateway.secrets import Secrets
 from everloop.paths import Home
 
 KEY = "sk-test-0123456789-not-for-others"
 FILED = ModelEntry(name="gpt", provider="openai", model="gpt-5", key_source=KeySource.FILE)
+ID = "0123456789abcdef" * 2
 NAMED = replace(FILED, key_source=KeySource.ENVIRONMENT, key_name="ACME_KEY")
 
 
@@ -26,9 +27,12 @@ def _mode(path: Path) -> int:
     return stat.S_IMODE(path.lstat().st_mode)
 
 
+def _filed(made: str) -> ModelEntry:
+    return replace(FILED, key_name=made)
+
+
 def test_a_key_is_read_as_it_was_written(secrets: Secrets) -> None:
-    secrets.write("gpt", f"  {KEY}\n")
-    assert secrets.read(FILED) == KEY
+    assert secrets.read(_filed(secrets.write(f"  {KEY}\n"))) == KEY
 
 
 @pytest.mark.parametrize("umask", [0o000, 0o022, 0o777])
@@ -36,104 +40,107 @@ def test_only_its_owner_may_read_it_whatever_the_umask(secrets: Secrets, umask: 
     secrets.folder.mkdir(mode=0o700)
     before = os.umask(umask)
     try:
-        secrets.write("gpt", KEY)
+        made = secrets.write(KEY)
     finally:
         os.umask(before)
-    assert _mode(secrets.folder / "gpt") == 0o600
+    assert _mode(secrets.folder / made) == 0o600
 
 
 def test_the_folder_is_for_its_owner_alone(secrets: Secrets) -> None:
-    secrets.write("gpt", KEY)
+    secrets.write(KEY)
     assert _mode(secrets.folder) == 0o700
 
 
-def test_a_later_key_replaces_an_earlier_one_and_leaves_nothing_else(secrets: Secrets) -> None:
-    secrets.write("gpt", "first")
-    secrets.write("gpt", KEY)
-    assert secrets.read(FILED) == KEY
-    assert [found.name for found in secrets.folder.iterdir()] == ["gpt"]
+def test_each_key_has_a_file_of_its_own(secrets: Secrets) -> None:
+    first, second = secrets.write("first"), secrets.write("second")
+    assert sorted(found.name for found in secrets.folder.iterdir()) == sorted([first, second])
+    assert (secrets.read(_filed(first)), secrets.read(_filed(second))) == ("first", "second")
 
 
-def test_a_write_that_fails_keeps_the_earlier_key(secrets: Secrets, monkeypatch: pytest.MonkeyPatch) -> None:
-    secrets.write("gpt", "first")
-
+def test_a_write_that_fails_leaves_nothing(secrets: Secrets, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(_: int) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(Exception, match="No space left") as caught:
-        secrets.write("gpt", KEY)
-    assert caught.value.code == "STORAGE_FULL"  # type: ignore[attr-defined]
+    with pytest.raises(StorageFull, match="No space left") as caught:
+        secrets.write(KEY)
     assert KEY not in str(caught.value)
-    assert secrets.read(FILED) == "first"
-    assert [found.name for found in secrets.folder.iterdir()] == ["gpt"]
+    assert list(secrets.folder.iterdir()) == []
 
 
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o660])
 def test_a_file_that_others_may_use_is_refused_with_the_remedy(secrets: Secrets, mode: int) -> None:
-    secrets.write("gpt", KEY)
-    (secrets.folder / "gpt").chmod(mode)
+    made = secrets.write(KEY)
+    (secrets.folder / made).chmod(mode)
     with pytest.raises(ModelNotConfigured) as caught:
-        secrets.read(FILED)
-    assert f"chmod 0600 {secrets.folder / 'gpt'}" in caught.value.then
+        secrets.read(_filed(made))
+    assert f"chmod 0600 {secrets.folder / made}" in caught.value.then
     assert KEY not in str(caught.value)
 
 
 def test_a_folder_that_others_may_use_is_refused_with_the_remedy(secrets: Secrets) -> None:
-    secrets.write("gpt", KEY)
+    made = secrets.write(KEY)
     secrets.folder.chmod(0o755)
     with pytest.raises(ModelNotConfigured, match=f"chmod 0700 {secrets.folder}"):
-        secrets.read(FILED)
+        secrets.read(_filed(made))
     with pytest.raises(ModelNotConfigured, match="chmod 0700"):
-        secrets.write("gpt", KEY)
+        secrets.write(KEY)
 
 
-def test_a_link_in_the_place_of_a_key_is_neither_read_nor_written(secrets: Secrets, tmp_path: Path) -> None:
+def test_what_belongs_to_another_account_is_refused(secrets: Secrets, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = secrets.write(KEY)
+    me = os.geteuid()
+    monkeypatch.setattr(os, "geteuid", lambda: me + 1)
+    with pytest.raises(ModelNotConfigured, match=f"another account .uid {me}") as caught:
+        secrets.read(_filed(made))
+    assert KEY not in str(caught.value)
+    with pytest.raises(ModelNotConfigured, match="another account"):
+        secrets.write(KEY)
+
+
+def test_a_link_in_the_place_of_a_key_is_not_read(secrets: Secrets, tmp_path: Path) -> None:
     secrets.folder.mkdir(mode=0o700)
     other = tmp_path / "other"
     other.write_text(KEY)
     other.chmod(0o600)
-    (secrets.folder / "gpt").symlink_to(other)
+    (secrets.folder / ID).symlink_to(other)
     with pytest.raises(ModelNotConfigured, match="is a link"):
-        secrets.read(FILED)
-    with pytest.raises(ModelNotConfigured, match="is a link"):
-        secrets.write("gpt", "new")
-    assert other.read_text() == KEY
+        secrets.read(_filed(ID))
 
 
 def test_a_link_in_the_place_of_the_folder_is_refused(secrets: Secrets, tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir(mode=0o700)
     secrets.folder.symlink_to(tmp_path / "elsewhere")
     with pytest.raises(ModelNotConfigured, match="is a link"):
-        secrets.write("gpt", KEY)
+        secrets.write(KEY)
     assert list((tmp_path / "elsewhere").iterdir()) == []
 
 
 def test_a_pipe_in_the_place_of_a_key_does_not_hang(secrets: Secrets) -> None:
     secrets.folder.mkdir(mode=0o700)
-    os.mkfifo(secrets.folder / "gpt", 0o600)
+    os.mkfifo(secrets.folder / ID, 0o600)
     with pytest.raises(ModelNotConfigured, match="no ordinary file"):
-        secrets.read(FILED)
+        secrets.read(_filed(ID))
 
 
 def test_a_missing_file_is_named(secrets: Secrets) -> None:
     with pytest.raises(ModelNotConfigured, match="model gpt has no key") as caught:
-        secrets.read(FILED)
-    assert str(secrets.folder / "gpt") in caught.value.why
+        secrets.read(_filed(ID))
+    assert str(secrets.folder / ID) in caught.value.why
     assert "--key-stdin" in caught.value.then
 
 
 def test_a_removed_key_is_gone(secrets: Secrets) -> None:
-    secrets.write("gpt", KEY)
-    assert secrets.remove("gpt")
+    made = secrets.write(KEY)
+    assert secrets.remove(made)
     assert list(secrets.folder.iterdir()) == []
-    assert not secrets.remove("gpt")
+    assert not secrets.remove(made)
 
 
 def test_a_key_is_removed_also_where_others_may_look(secrets: Secrets) -> None:
-    secrets.write("gpt", KEY)
+    made = secrets.write(KEY)
     secrets.folder.chmod(0o755)
-    assert secrets.remove("gpt")
+    assert secrets.remove(made)
 
 
 def test_a_variable_is_read_when_it_is_used(secrets: Secrets, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -161,14 +168,14 @@ def test_a_model_without_a_key_needs_none(secrets: Secrets) -> None:
 @pytest.mark.parametrize("key", ["", " \n", "two words", "line\nline", "schlüssel", "x" * 9000])
 def test_what_can_be_no_key_is_refused_without_repeating_it(secrets: Secrets, key: str) -> None:
     with pytest.raises(InvalidRequest) as caught:
-        secrets.write("gpt", key)
+        secrets.write(key)
     assert not key.strip() or key not in str(caught.value)
-    assert not (secrets.folder / "gpt").exists()
+    assert not secrets.folder.exists()
 
 
-@pytest.mark.parametrize("name", ["../gpt", "a/b", "..", ".hidden", ""])
-def test_a_name_never_leads_out_of_the_folder(secrets: Secrets, name: str) -> None:
-    with pytest.raises(InvalidRequest):
-        secrets.write(name, KEY)
-    with pytest.raises(InvalidRequest):
-        secrets.read(replace(FILED, name=name))
+@pytest.mark.parametrize("name", ["../gpt", "a/b", "..", ".hidden", "", "gpt"])
+def test_what_is_no_id_never_leads_to_a_file(secrets: Secrets, name: str) -> None:
+    secrets.write(KEY)
+    with pytest.raises(ModelNotConfigured, match="names no key file"):
+        secrets.read(_filed(name))
+    assert not secrets.remove(name)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 from datetime import timedelta
 from typing import Any
 
@@ -14,8 +15,10 @@ from scripted import Reply
 from serving import ASKED, SUM, Served, add_model, refused, script
 
 from everloop.gateway.base import Use
+from everloop.gateway.server import IDLE_ACCOUNTS
 from everloop.service.gateway import KeyRequest, create_key, revoke_key
 from everloop.store import models, tables
+from everloop.store.database import Database
 from everloop.values import iso, utcnow
 
 
@@ -36,16 +39,44 @@ def test_an_answer_is_paid_at_its_true_cost_by_the_key_alone(served: Served) -> 
     assert served.state(other).meters["usd_cap"].spent == 0
 
 
-def test_no_answer_is_kept(served: Served) -> None:
+@pytest.mark.parametrize("stream", [False, True])
+def test_nothing_is_kept_of_a_settled_request(served: Served, stream: bool) -> None:
     key = served.key()
-    served.post(key, json={"model": "small", "messages": ASKED})
+    assert served.post(key, json={"model": "small", "messages": ASKED, "stream": stream}).status_code == 200
     with served.installation.database.read() as tx:
-        rows = (
-            tx.execute(sa.select(tables.calls).where(tables.calls.c.run == served.state(key).row.account))
-            .mappings()
-            .all()
-        )
-    assert [(row["response"], row["open_micros"], row["spent_micros"]) for row in rows] == [(None, None, 200)]
+        rows = tx.execute(sa.select(tables.calls).where(tables.calls.c.run == served.state(key).row.account)).all()
+    assert rows == []
+    assert served.state(key).meters["usd_cap"].spent == 200
+    assert served.state(key).to_json()["requests"] == 1
+
+
+def test_many_keys_hold_few_threads(served: Served) -> None:
+    for _ in range(IDLE_ACCOUNTS + 5):
+        assert served.post(served.key(), json={"model": "small", "messages": ASKED}).status_code == 200
+    held = [thread.name for thread in threading.enumerate() if thread.name.startswith("ledger-gateway:")]
+    assert len(held) <= IDLE_ACCOUNTS + 1
+
+
+def test_the_database_is_never_read_on_the_event_loop(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    read, where = Database.read, []
+
+    def seen(database: Database) -> object:
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            where.append("thread")
+        else:
+            where.append("event loop")
+        return read(database)
+
+    add_model(served.installation.database, served.upstream, "fresh", Use.CANDIDATE)
+    key = served.key(models=["fresh"])
+    monkeypatch.setattr(Database, "read", seen)
+    assert served.post(key, json={"model": "fresh", "messages": ASKED}).status_code == 200
+    monkeypatch.undo()
+    with served.installation.database.write() as tx:
+        models.remove(tx, "fresh")
+    assert where and set(where) == {"thread"}
 
 
 def test_the_same_question_is_asked_again(served: Served) -> None:
@@ -277,8 +308,16 @@ def test_a_model_the_key_may_not_use_is_forbidden(served: Served) -> None:
         "model_not_allowed",
         403,
     )
-    assert refused(served, key, model="ours").status_code == 403
-    missing = refused(served, key, model="none")
+    unlike = [refused(served, key, model=name) for name in ("ours", "other", "none")]
+    assert {(one.status_code, one.response.text) for one in unlike} == {(403, unlike[0].response.text)}
+
+
+def test_a_model_that_is_no_longer_configured_is_not_found(served: Served) -> None:
+    add_model(served.installation.database, served.upstream, "gone", Use.CANDIDATE)
+    key = served.key(models=["gone"])
+    with served.installation.database.write() as tx:
+        models.remove(tx, "gone")
+    missing = refused(served, key, model="gone")
     assert isinstance(missing, openai.NotFoundError) and missing.code == "model_not_found"
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import pytest
 
 from everloop.errors import CapReached
@@ -126,3 +128,42 @@ def test_a_students_answers_are_forgotten_by_round_and_the_spend_stays(database:
         left = [calls.get(tx, "r", key) for key in ("r1.evaluate.0#a", "r10.evaluate.0#a", "r1.propose.1#a")]
         assert [one is None for one in left] == [True, False, False]
         assert reservations.spend(tx, "r").model.micros == 30
+
+
+def test_two_that_begin_the_same_call_at_once_leave_the_meters_right(database: Database, account: str) -> None:
+    started, done = threading.Barrier(2), []
+
+    def both() -> None:
+        started.wait()
+        database.retrying(lambda: begin(database, micros=400))
+        done.append(1)
+
+    threads = [threading.Thread(target=both) for _ in range(2)]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+    assert len(done) == 2
+    with database.read() as tx:
+        row = calls.get(tx, "r", "k")
+    assert row is not None
+    assert (row.attempts, row.open_micros, row.spent_micros) == (2, 400, 400)
+    assert meters(database)["model_usd_cap"] == (400, 400)
+
+
+def test_a_call_under_way_is_not_forgotten(database: Database, account: str) -> None:
+    begin(database, "r1.evaluate.0#a", 10, student=True)
+    with database.write() as tx:
+        calls.forget_answers(tx, "r", "r1.")
+    end(database, "r1.evaluate.0#a", 4, student=True)
+    assert meters(database)["model_usd_cap"] == (0, 4)
+
+
+def test_answered_calls_of_an_occasion_are_found(database: Database, account: str) -> None:
+    for key in ("r1.a#x", "r1.b#y", "r10.a#z"):
+        begin(database, key, 10)
+    end(database, "r1.a#x", 5)
+    end(database, "r1.b#y", 5, answer=None)
+    end(database, "r10.a#z", 5)
+    with database.read() as tx:
+        assert calls.answered(tx, "r", "r1.") == {"r1.a#x"}

@@ -8,12 +8,17 @@ from typing import Any
 
 import pytest
 from dry import add, asked, billed, place, student
-from harness import carry, decisions, events, finish, log_of, worker
+from harness import carry, decisions, events, finish, installation, log_of, worker
 from scripted import Reply, Request, ScriptedServer
 
+from everloop.domains.base import Item
+from everloop.domains.stream import Stream
+from everloop.domains.synthetic import Synthetic
 from everloop.errors import InvalidRequest, ModelNotConfigured
 from everloop.gateway.base import Use
 from everloop.service import models, runs
+from everloop.service.installation import Installation
+from everloop.service.request import StartRequest
 
 
 def first(document: dict[str, Any], number: int) -> dict[str, Any]:
@@ -90,21 +95,148 @@ def test_student_model_goes_with_dry_runs_only_and_a_trainer_with_live_ones() ->
         asked(options={"trainer": "nano"})
 
 
-def test_a_training_operator_in_a_dry_run_is_refused_by_the_allow_list(tmp_path: Path) -> None:
-    with ScriptedServer(student) as server:
-        document = carry(place(tmp_path, server), asked(options={"operator": "curriculum"}, rounds=1))
-    candidate = first(document, 1)["candidates"][0]
-    assert candidate["decision"] == "rejected"
-    assert any("nothing is trained" in reason for reason in candidate["reasons"])
-    assert final(document)["passed"] is None
+def odd(home: Installation, **told: Any) -> dict[str, Any]:
+    """The candidate of round 1 that the odd operator proposes as it is told."""
+    (home.home.root / "ODD").write_text(json.dumps(told))
+    document = carry(home, asked(options={"operator": "odd"}, rounds=1))
+    assert document["state"] == "finished", log_of(home)
+    return dict(first(document, 1)["candidates"][0]) if first(document, 1)["candidates"] else {}
 
 
-def test_worked_examples_that_are_items_of_an_evaluation_set_are_contamination(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("operator", "dry_run"), [("curriculum", True), ("prompter", False)])
+def test_an_operator_of_the_other_kind_is_refused_at_the_start(tmp_path: Path, operator: str, dry_run: bool) -> None:
     with ScriptedServer(student) as server:
-        document = carry(place(tmp_path, server), asked(options={"operator": "leaky"}, rounds=1))
-    candidate = first(document, 1)["candidates"][0]
+        home = place(tmp_path, server)
+        with pytest.raises(InvalidRequest, match="is for"):
+            runs.start(home, asked(options={"operator": operator}, dry_run=dry_run))
+
+
+def reserved_items(home: Installation, name: str, count: int) -> list[Item]:
+    """The first items that the run of these tests draws from a set."""
+    found = Stream(Synthetic(), asked().options.seed).draw_balanced(name, count, {})
+    return list(found[0])
+
+
+REFUSED: list[tuple[dict[str, Any], str]] = [
+    ({"training": True}, "nothing is trained"),
+    ({"examples": [["s1", "s1:77", "000000"]]}, "no task that this run's diagnoses saw fail"),
+    ({"failures": 2, "answer": "123"}, "is not the right one"),
+    ({"targets": ["context"]}, "changes prompt and no intervention says so"),
+    ({"targets": ["prompt", "judge"]}, "judge may not be changed"),
+]
+
+
+@pytest.mark.parametrize(("told", "reason"), REFUSED)
+def test_what_a_prompt_may_not_hold_is_refused_on_record(tmp_path: Path, told: dict[str, Any], reason: str) -> None:
+    with ScriptedServer(student) as server:
+        candidate = odd(place(tmp_path, server), **told)
     assert candidate["decision"] == "rejected"
-    assert candidate["reasons"][0].startswith("contamination")
+    assert any(reason in one for one in candidate["reasons"]), candidate["reasons"]
+
+
+@pytest.mark.parametrize("name", ["dev", "certify", "blind"])
+@pytest.mark.parametrize("written", ["{}", " {}  ", "The answer to {} is known."])
+def test_an_item_it_may_be_measured_on_is_contamination_wherever_it_stands(
+    tmp_path: Path, name: str, written: str
+) -> None:
+    with ScriptedServer(student) as server:
+        home = place(tmp_path, server)
+        item = reserved_items(home, name, 40)[29]
+        system = f"quality=0.95 {written.format(item.prompt.replace(':', ' : '))}"
+        candidate = odd(home, prompt={"system": system})
+    assert candidate["decision"] == "rejected"
+    assert "contamination" in candidate["reasons"][0]
+    assert f"1 of {name}" in candidate["reasons"][0]
+
+
+def test_failures_of_the_diagnosis_may_be_worked_examples(tmp_path: Path) -> None:
+    with ScriptedServer(student) as server:
+        candidate = odd(place(tmp_path, server), failures=4)
+    assert candidate["decision"] in {"kept", "certified"}
+    assert len(candidate["proposal"]["plan"]["prompt"]["examples"]) == 4
+
+
+def test_a_prompt_that_was_edited_is_not_measured(tmp_path: Path) -> None:
+    def script(request: Request) -> Reply:
+        return Reply(fault="503") if len(server.requests) == 300 else student(request)
+
+    with ScriptedServer(script) as server:
+        home = place(tmp_path, server, model_retries=0)
+        assert carry(home, asked(rounds=1))["state"] == "paused"
+        (path,) = (tmp_path / "runs/dry-1/prompts").glob("v0-*/prompt.json")
+        path.write_text(path.read_text().replace("What is", "Guess"))
+        runs.resume(home, "dry-1")
+        document = finish(home, "dry-1")
+    assert document["state"] == "paused"
+    assert "was changed" in document["error"]["message"]
+
+
+def test_a_pause_in_the_closing_pays_nothing_again(tmp_path: Path) -> None:
+    away = [True]
+
+    def script(request: Request) -> Reply:
+        return Reply(fault="503") if away[0] and len(server.requests) > undisturbed - 20 else student(request)
+
+    with ScriptedServer(student) as server:
+        carry(place(tmp_path / "a", server), asked(rounds=1))
+        undisturbed = len(server.requests)
+    with ScriptedServer(script) as server:
+        home = place(tmp_path / "b", server, model_retries=0)
+        document = carry(home, asked(rounds=1))
+        assert document["state"] == "paused"
+        answered, away[0] = server.tokens.answered, False
+        runs.resume(home, "dry-1")
+        document = finish(home, "dry-1")
+    assert document["state"] == "finished"
+    assert server.tokens.answered == undisturbed, f"{answered} had come before the pause"
+
+
+def test_a_revoked_key_pauses_the_run_and_blames_no_candidate(tmp_path: Path) -> None:
+    def script(request: Request) -> Reply:
+        return Reply(fault="401") if "quality" in request.text else student(request)
+
+    with ScriptedServer(script) as server:
+        document = carry(place(tmp_path, server), asked(rounds=1))
+    assert (document["state"], document["error"]["code"]) == ("paused", "MODEL_REFUSED")
+
+
+def test_a_reply_that_is_no_text_fails_no_run(tmp_path: Path, database_url: str) -> None:
+    def script(request: Request) -> Reply:
+        reply = student(request)
+        return Reply(f"\ud800\0{reply.text}\0", input_tokens=20, output_tokens=5)
+
+    with ScriptedServer(script) as server:
+        home = place(tmp_path / "home", server, database_url)
+        (home.home.root / "ODD").write_text(json.dumps({"prompt": {"reader": "after_marker", "marker": "is"}}))
+        document = carry(home, asked(options={"operator": "odd"}, rounds=2))
+    assert document["state"] == "finished", log_of(home)
+
+
+def test_a_dry_run_has_the_dev_set_its_gate_is_made_for() -> None:
+    document = {"run": "d", "brief": "b", "domain": "synthetic", "dry_run": True, "limits": {"model_usd_cap": 1}}
+    assert StartRequest.from_json(document).limits.dev_n == 60
+    assert StartRequest.from_json(document | {"dry_run": False}).limits.dev_n == 400
+
+
+def test_the_worst_case_of_a_dry_run_is_its_tightest_cap(tmp_path: Path) -> None:
+    with ScriptedServer(student) as server:
+        protocol = runs.start(place(tmp_path, server), asked(limits={"usd_cap": 0.5}))["protocol"]
+    assert protocol["worst_case_usd"] == 0.5
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({"operator_model": "scripted"}, "operator_model"),
+        ({"auditor_model": "scripted"}, "auditor_model"),
+        ({"auditors": ["rationale", "rationale", "contamination", "regression"]}, "names one twice"),
+    ],
+)
+def test_options_that_would_change_nothing_are_refused(tmp_path: Path, options: dict[str, Any], named: str) -> None:
+    with ScriptedServer(student) as server:
+        home = place(tmp_path, server)
+        with pytest.raises(InvalidRequest, match=named):
+            runs.start(home, asked(options=options))
 
 
 @pytest.mark.parametrize(
@@ -115,15 +247,9 @@ def test_each_cap_ends_the_run_cleanly_and_is_never_passed(tmp_path: Path, cap: 
         document = carry(place(tmp_path, server), asked(limits={cap: value}))
         seen, cost = len(server.requests), billed(server)
     assert document["state"] == "stopped"
-    assert cap in events(home_of(tmp_path), "dry-1")[-1]["text"]
+    assert cap in events(installation(tmp_path), "dry-1")[-1]["text"]
     assert (seen if "request" in cap else cost / 1_000_000) <= value
     assert document["spend"]["student_requests"] == seen
-
-
-def home_of(root: Path) -> Any:
-    from harness import installation
-
-    return installation(root)
 
 
 def test_a_student_that_is_away_pauses_the_run_and_resume_goes_on(tmp_path: Path) -> None:
@@ -165,7 +291,7 @@ def test_a_student_configured_differently_than_in_the_protocol_pauses_the_run(tm
     assert "configured differently" in document["error"]["message"]
 
 
-def test_two_workers_share_a_cap(tmp_path: Path, database_url: str) -> None:
+def test_two_workers_carry_two_runs_within_the_caps_of_each(tmp_path: Path, database_url: str) -> None:
     with ScriptedServer(student) as server:
         home = place(tmp_path / "home", server, database_url)
         for name in ("a", "b"):

@@ -58,7 +58,7 @@ def test_with_a_calibration_every_candidate_has_its_score_and_the_rules_still_de
     scores = shown(document)
     assert len(scores) == sum(len(one["candidates"]) for one in document["rounds"]) > 0
     assert all(one["passed"] for one in scores)
-    assert all("held-out AUC" in one["reason"] and "it decides nothing" in one["reason"] for one in scores)
+    assert all("held-out AUC" in one["reason"] and "it accepts and refuses nothing" in one["reason"] for one in scores)
 
 
 def test_of_several_candidates_the_one_with_the_better_score_is_built(calibrated: Installation) -> None:

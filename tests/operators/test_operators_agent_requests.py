@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from scripted import Reply, Request, ScriptedServer
 
 from everloop.operators.agent import AgentOperator
+from everloop.operators.agent_checks import judged
 from everloop.operators.agent_context import CONTEXT_BYTES
 from everloop.operators.base import RoundSummary
 from everloop.operators.plans import TrainingPlan
@@ -138,6 +140,36 @@ def test_over_the_wire_a_turn_reads_is_corrected_and_hands_in() -> None:
     assert roles[1] == ["system", "user", "assistant", "tool", "user"]
     assert "> focus on carry" in server.requests[1].last
     assert "steps is 0, allowed is 1 to 100000" in server.requests[2].text
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        Reply("half a character: \ud800"),
+        Reply(tools=[("propose_plan", {"text": "\ud800"})]),
+        Reply(tools=[("tool \ud800", {})]),
+        Reply(tools=[("read_history", {"before_round": 10**20})]),
+        Reply(tools=[("read_history", {"before_round": 10**4000})]),
+        Reply(tools=[(SUBMIT, {"candidates": [trained(learning_rate=10**400, diff="\ud800")]})]),
+    ],
+)
+def test_over_the_wire_no_answer_raises(reply: Reply) -> None:
+    with ScriptedServer(lambda request: reply) as server:
+        desk = WireDesk(None, url=server.url)
+        assert AgentOperator().propose(replace(BASE, desk=desk)) == ()
+    assert desk.told[-1].startswith("no candidate: ")
+
+
+def test_candidates_are_compared_where_no_other_run_waits_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    places: list[bool] = []
+
+    def watched(*given: Any) -> Any:
+        places.append(threading.current_thread() is threading.main_thread())
+        return judged(*given)
+
+    monkeypatch.setattr("everloop.operators.agent.judged", watched)
+    found, _, _ = proposed([submit(trained())])
+    assert len(found) == 1 and places == [False]
 
 
 def test_over_the_wire_the_same_answers_make_the_same_bytes() -> None:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import os
 from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
 
 from everloop.operators.base import Briefing, Intervention, Proposal, Rationale
 from everloop.operators.explanation import diff
-from everloop.operators.plans import PromptPlan
+from everloop.operators.plans import PromptPlan, TrainingPlan
+from everloop.students.base import TrainSettings
 from everloop.students.prompt import Example, Prompt
 
 SYSTEMS = (
@@ -21,23 +26,33 @@ class Prompter:
     """Proposes a prompt that helps, one that harms, one that changes next to nothing."""
 
     name = "prompter"
+    subjects = ("prompt",)
+    asks = False
 
     def propose(self, briefing: Briefing) -> Sequence[Proposal]:
         prompt = Prompt(system=SYSTEMS[(briefing.round - 1) % len(SYSTEMS)], template="What is {task}?")
         return (proposed(briefing, prompt),)
 
 
-class Leaky(Prompter):
-    """Puts tasks of its own into the prompt, whatever set they belong to."""
+class Odd(Prompter):
+    """Proposes what a file ``ODD`` in the home folder says, so that one operator serves many tests."""
 
-    name = "leaky"
+    name = "odd"
 
     def propose(self, briefing: Briefing) -> Sequence[Proposal]:
-        examples = tuple(Example("s1", f"s1:{place}", "000000") for place in range(12))
-        return (proposed(briefing, Prompt(system="quality=0.95", template="What is {task}?", examples=examples)),)
+        told = json.loads((Path(os.environ["EVERLOOP_HOME"]) / "ODD").read_text())
+        if "training" in told:
+            plan = TrainingPlan(tuple(briefing.families), 10, 0.3, TrainSettings())
+            return (replace(proposed(briefing, Prompt(template="{task}!")), plan=plan),)
+        prompt = Prompt(**{"system": "quality=0.95", "template": "What is {task}?"} | told.get("prompt", {}))
+        shown = [one for one in briefing.failures if one.gold][: told.get("failures", 0)]
+        examples = tuple(Example(one.family, one.goal, told.get("answer", one.gold)) for one in shown)
+        examples += tuple(Example(*one) for one in told.get("examples", ()))
+        found = proposed(briefing, replace(prompt, examples=examples), *told.get("targets", ["prompt", "context"]))
+        return (found,)
 
 
-def proposed(briefing: Briefing, prompt: Prompt, target: str = "prompt") -> Proposal:
+def proposed(briefing: Briefing, prompt: Prompt, *targets: str) -> Proposal:
     families = tuple(briefing.families)
     plan = PromptPlan(prompt, families)
     told = ", ".join(f"{name} {result.right} of n={result.n}" for name, result in briefing.families.items())
@@ -47,5 +62,8 @@ def proposed(briefing: Briefing, prompt: Prompt, target: str = "prompt") -> Prop
         f"The mean over {len(families)} families should rise by at least 0.05.",
         "Answers could become longer than the reader expects in s1.",
     )
-    change = Intervention(target, "system text", f"diagnosis: {told}", "more right answers", "longer answers")
-    return Proposal(plan, diff(plan, briefing), rationale, (change,))
+    changes = tuple(
+        Intervention(target, "system text", f"diagnosis: {told}", "more right answers", "longer answers")
+        for target in targets or ("prompt",)
+    )
+    return Proposal(plan, diff(plan, briefing), rationale, changes)

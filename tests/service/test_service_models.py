@@ -9,11 +9,14 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
+from pydantic_ai import ModelRequest
+from pydantic_ai.models import ModelRequestParameters
 from scripted import Reply, ScriptedServer
 
 from everloop.errors import EverloopError, InvalidRequest, ModelNotConfigured, ModelRefused, ModelUnavailable
 from everloop.gateway.base import KeySource, ModelEntry, Use
 from everloop.gateway.entries import document_of, entry_of
+from everloop.gateway.memory_account import MemoryAccount
 from everloop.paths import Home
 from everloop.service import models
 from everloop.service.installation import Installation
@@ -31,6 +34,7 @@ FREE = ModelEntry(
     output_usd_per_mtok=0.0,
     settings={"temperature": 0.5, "stop_sequences": ["\n"]},
 )
+NOTHING = ModelRequestParameters()
 KEYED = replace(FREE, name="keyed", key_source=KeySource.FILE)
 
 
@@ -86,8 +90,7 @@ def test_an_unknown_name_is_answered_with_the_known_ones(installation: Installat
 
 
 def test_a_removed_model_is_gone_with_its_key(installation: Installation) -> None:
-    models.add(installation, KEYED, KEY)
-    file = installation.home.root / "keys" / "keyed"
+    file = installation.home.root / "keys" / models.add(installation, KEYED, KEY).key_name
     assert file.read_text() == f"{KEY}\n"
     models.remove(installation, "keyed")
     assert models.listing(installation) == []
@@ -100,7 +103,7 @@ def test_a_key_is_kept_in_a_file_of_its_own_and_nowhere_else(
     caplog.set_level(logging.DEBUG)
     entry = models.add(installation, KEYED, KEY)
     assert models.secret(installation, entry) == KEY
-    file = installation.home.root / "keys" / "keyed"
+    file = installation.home.root / "keys" / entry.key_name
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     holders = [path for path in tmp_path.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()]
     assert holders == [file]
@@ -122,13 +125,55 @@ def test_a_replaced_model_keeps_no_key_that_it_no_longer_names(
     assert models.secret(installation, named) == KEY
 
 
+def test_an_entry_never_finds_the_key_of_the_one_that_replaced_it(installation: Installation) -> None:
+    old = models.add(installation, KEYED, "key-of-a")
+    new = models.add(installation, replace(KEYED, base_url="http://127.0.0.1:2/v1"), "key-of-b")
+    assert models.secret(installation, new) == "key-of-b"
+    with pytest.raises(ModelNotConfigured, match="has no key"):
+        models.secret(installation, old)
+    assert [file.name for file in (installation.home.root / "keys").iterdir()] == [new.key_name]
+
+
+def test_a_model_that_cannot_be_stored_keeps_its_entry_and_its_key(
+    installation: Installation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old = models.add(installation, KEYED, "key-of-a")
+
+    def broken(*_: object) -> None:
+        raise OSError("the database went away")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(models.models, "put", broken)
+        with pytest.raises(OSError, match="went away"):
+            models.add(installation, replace(KEYED, base_url="http://127.0.0.1:2/v1"), "key-of-b")
+    assert models.find(installation, "keyed") == old
+    assert models.secret(installation, old) == "key-of-a"
+    assert [file.name for file in (installation.home.root / "keys").iterdir()] == [old.key_name]
+
+
+def test_the_key_of_another_endpoint_is_sent_to_neither(local: Installation) -> None:
+    def auth(of: ScriptedServer) -> list[str]:
+        return [request.headers["authorization"] for request in of.requests]
+
+    with ScriptedServer(lambda _: Reply(fault="401")) as first, ScriptedServer() as second:
+        models.add(local, replace(KEYED, base_url=first.url), "key-of-a")
+        with models.open_gateway(local) as gateway:
+            model = gateway.model("keyed", MemoryAccount(), "k")
+            models.add(local, replace(KEYED, base_url=second.url), "key-of-b")
+            for _ in range(3):
+                with pytest.raises((ModelRefused, ModelNotConfigured)):
+                    gateway.run(lambda: model.request([ModelRequest.user_text_prompt("hi")], None, NOTHING))
+    assert "Bearer key-of-b" not in auth(first)
+    assert auth(second) == []
+
+
 def test_a_refused_model_leaves_nothing_behind(installation: Installation) -> None:
     with pytest.raises(InvalidRequest):
         models.add(installation, replace(KEYED, max_tokens=0), KEY)
     with pytest.raises(InvalidRequest):
         models.add(installation, KEYED, "two words")
     assert models.listing(installation) == []
-    assert not (installation.home.root / "keys" / "keyed").exists()
+    assert not (installation.home.root / "keys").exists()
 
 
 def test_a_key_and_its_source_must_agree(installation: Installation) -> None:
@@ -172,6 +217,12 @@ REFUSED: list[tuple[str, Any, str]] = [
     ("base_url", "https://host/v1#x", "fragment"),
     ("base_url", "http://models.example.com/v1", "--allow-http"),
     ("base_url", "http://8.8.8.8/v1", "--allow-http"),
+    ("base_url", "http://134744072/v1", "--allow-http"),
+    ("base_url", "http://0x08080808/v1", "--allow-http"),
+    ("base_url", "http://0x8.8.8.8/v1", "--allow-http"),
+    ("base_url", "http://[::ffff:8.8.8.8]/v1", "--allow-http"),
+    ("base_url", "http://8%2e8%2e8%2e8/v1", "--allow-http"),
+    ("base_url", "http://8\u30028\u30028\u30028/v1", "--allow-http"),
     ("input_usd_per_mtok", None, "only one of its two parts"),
     ("output_usd_per_mtok", None, "only one of its two parts"),
     ("input_usd_per_mtok", -0.1, "the price"),
@@ -235,6 +286,8 @@ def test_a_variable_that_holds_no_key_is_refused(local: Installation, name: str)
     [
         "http://localhost:11434/v1",
         "http://[::1]:8000/v1",
+        "http://[::ffff:127.0.0.1]:8000/v1",
+        "http://2130706433:8000/v1",
         "http://10.1.2.3/v1",
         "http://192.168.1.9:8000",
         "http://ollama:11434/v1",

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 import click
+from click.core import ParameterSource
 
 if TYPE_CHECKING:
     from everloop.events import Json
@@ -32,8 +34,21 @@ DRY: Json = {
 """Sizes of a dry demo."""
 FAST_DRY: Json = {**DRY, "diag_per_family": 8, "dev_n": 40, "admission_n": 12, "eval_limit": 240, "blind_n": 60}
 """Sizes of a dry demo with ``--fast``."""
-INTERRUPTED = 130
-"""Exit code after Ctrl-C, as a shell gives it."""
+INTERRUPTED, TERMINATED = 130, 143
+"""Exit codes after Ctrl-C and SIGTERM, as a shell gives them."""
+FIXED = {
+    "name": "--run",
+    "rounds": "--rounds",
+    "seed": "--seed",
+    "fast": "--fast",
+    "domain": "--domain",
+    "dry": "--dry",
+}
+"""Parameter -> option that a run which goes on has already."""
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM, which ends the demo as Ctrl-C does."""
 
 
 @click.command()
@@ -90,25 +105,47 @@ def demo(
     from everloop.cli.configuration import settings
     from everloop.service.installation import open_installation
 
-    if resume and (name or rounds or fast):
-        raise click.UsageError("--resume goes on with a run as it was started; leave --run, --rounds and --fast out.")
+    if resume is not None:
+        _refuse_fixed(ctx)
     installation = open_installation(settings())
+    run = resume
     try:
-        with _student(installation, dry=dry, resume=resume):
-            if resume:
+        with _terminable(), _student(installation, dry=dry, resume=resume):
+            if resume is not None:
                 run = embedded.go_on(installation, resume)
             else:
                 make = _dry_request if dry else _request
                 run = _start(installation, make(domain, rounds, seed, fast=fast), name, quiet=as_json)
-            try:
-                document = embedded.carry(installation, run, as_json=as_json)
-            except KeyboardInterrupt:
-                click.echo(f"\nInterrupted; nothing is lost. Go on with: el demo --resume {run}", err=True)
-                ctx.exit(INTERRUPTED)
+            document = embedded.carry(installation, run, as_json=as_json)
         _show(document, chart_file or installation.home.run(run).root / "scores.svg", as_json=as_json)
+    except KeyboardInterrupt as stop:
+        then = "" if run is None else f" Go on with: el demo --resume {run}"
+        click.echo(f"\nInterrupted; nothing is lost.{then}", err=True)
+        ctx.exit(TERMINATED if isinstance(stop, Terminated) else INTERRUPTED)
     finally:
         installation.close()
     ctx.exit(0 if document["state"] == "finished" else 1)
+
+
+def _refuse_fixed(ctx: click.Context) -> None:
+    given = [option for name, option in FIXED.items() if ctx.get_parameter_source(name) is not ParameterSource.DEFAULT]
+    if given:
+        raise click.UsageError(f"--resume goes on with a run as it was started; leave {', '.join(given)} out.")
+
+
+@contextmanager
+def _terminable() -> Iterator[None]:
+    """Meanwhile SIGTERM interrupts, once: what it ends must not be left behind by a second one."""
+
+    def terminate(*_: object) -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        raise Terminated
+
+    before = signal.signal(signal.SIGTERM, terminate)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 @contextmanager
@@ -116,7 +153,7 @@ def _student(installation: Installation, *, dry: bool, resume: str | None) -> It
     """Serve the local model meanwhile, for a dry run that asks it."""
     from everloop.service import local_model, runs
 
-    if resume:
+    if resume is not None:
         document = runs.document(installation, resume, rounds=1)
         options = cast("Json", document["options"])
         dry = document["mode"] == "dry" and options.get("student_model") == local_model.NAME

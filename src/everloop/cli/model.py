@@ -166,23 +166,25 @@ def serve_local(port: int, ready_file: Path | None, slots: int, register: bool) 
     weights()  # what is not installed is not registered either
     entry = local_model.entry(f"http://127.0.0.1:{port}/v1", slots)
     if register:
-        _add(entry, None, False, False, err=True)
+        _add(entry, None, False, False, local=True)
     elif port:
         click.echo(f"To configure it: {_line(entry)}", err=True)
     serve(port, ready_file, slots)
 
 
-def _add(entry: ModelEntry, key: str | None, allow_http: bool, as_json: bool, *, err: bool = False) -> None:
-    from everloop.service import models
+def _add(entry: ModelEntry, key: str | None, allow_http: bool, as_json: bool, *, local: bool = False) -> None:
+    from everloop.service import local_model, models
 
     with _installation() as installation:
-        known = entry.name in {one.name for one in models.listing(installation)}
-        models.add(installation, entry, key, allow_http=allow_http)
+        known = next((one for one in models.listing(installation) if one.name == entry.name), None)
+        if local:
+            local_model.refuse_foreign(known)
+        added = models.add(installation, entry, key, allow_http=allow_http)
     if as_json:
-        click.echo(json.dumps({**_document(entry), "updated": known}))
+        click.echo(json.dumps({**_document(added), "updated": known is not None}))
         return
-    told = "Updated" if known else "Added"
-    click.echo(f"{told} {entry.name}. Try it: el doctor, then el model test {entry.name}", err=err)
+    told = "Added" if known is None else "Updated"
+    click.echo(f"{told} {entry.name}. Try it: el doctor, then el model test {entry.name}", err=local)
 
 
 def _key() -> str:

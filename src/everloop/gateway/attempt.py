@@ -28,9 +28,18 @@ class Attempt:
         self._probe = False
         self._settled = True
         self._noted = Sending()
+        self._use = line.used()
         self.answer: Answer | None = None
 
     async def __aenter__(self) -> Self:
+        self._use.__enter__()
+        try:
+            return await self._entered()
+        except BaseException:
+            self._use.__exit__(None, None, None)
+            raise
+
+    async def _entered(self) -> Self:
         await self._line.slots.acquire()
         try:
             if self._line.rate is not None:
@@ -62,11 +71,12 @@ class Attempt:
         finally:
             self._line.breaker.release(self._probe)
             self._line.slots.release()
+            self._use.__exit__(None, None, None)
 
     async def succeeded(self, response: ModelResponse, text: str, *, free: bool = False) -> None:
-        """Settle with what the answer cost and journal it. Without a count of tokens it cost the worst."""
+        """Settle with what the answer cost and journal it. Without a whole count of tokens it cost the worst."""
         self._line.breaker.succeeded()
-        cost = 0 if free else self._line.price.cost(response.usage)
+        cost = 0 if free else self._line.price.cost(response.usage) if _counted(response) else None
         await self._end(self._worst if cost is None else Charge(cost, self._worst.requests), text)
 
     async def failed(self, error: BaseException) -> None:
@@ -79,10 +89,18 @@ class Attempt:
             line.breaker.failed()
         elif not failure.again:
             line.breaker.succeeded()  # an endpoint that refuses is there
-            line.stale = failure.status in {401, 403}
+            line.stale |= failure.status in {401, 403}
         await self._end(failure.charge(self._worst))
         raise AttemptFailed(failure) from None
 
     async def _end(self, cost: Charge, response: str | None = None) -> None:
-        self._settled = True
+        """Settle; what cannot be written stays unsettled, so that leaving the attempt tries once more."""
         await whole(self._account.end(self._call, cost, response))
+        self._settled = True
+
+
+def _counted(response: ModelResponse) -> bool:
+    """Whether the count of output tokens can be true: some for an answer that says something, reasoning among them."""
+    said = any(getattr(part, "content", None) or getattr(part, "args", None) for part in response.parts)
+    thought = response.usage.details.get("reasoning_tokens", 0)
+    return (response.usage.output_tokens > 0 or not said) and thought <= response.usage.output_tokens

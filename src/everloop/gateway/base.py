@@ -127,6 +127,9 @@ class Answer:
 class Account(Protocol):
     """Who pays for calls, and what was answered before. Safe for concurrent use from one event loop."""
 
+    async def known(self, call: Call) -> Answer | None:
+        """The journalled answer, if there is one; reserves nothing. A call that is answered waits for no turn."""
+
     async def begin(self, call: Call, worst: Charge) -> Answer | None:
         """Before an attempt: the journalled answer if there is one (then nothing is reserved), else reserve `worst`.
 

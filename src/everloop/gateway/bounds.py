@@ -15,8 +15,14 @@ if TYPE_CHECKING:
 
 UNBOUNDED_BODY = frozenset(
     {"n", "best_of", "max_tokens", "max_completion_tokens", "max_output_tokens", "model", "models", "tools", "messages"}
+    | {"plugins", "web_search_options", "search_parameters", "modalities", "audio", "input", "prompt"}
 )
-"""Fields of ``extra_body`` that would undo the bound of a call: more answers, longer ones, another model."""
+"""Fields of ``extra_body`` that would undo the bound of a call: more answers, longer ones, another model, searches."""
+UNSEEN = frozenset(
+    {"openai_native_tools", "openai_builtin_tools", "openai_previous_response_id", "openai_conversation_id"}
+    | {"openai_background", "openai_transport", "anthropic_container", "anthropic_context_management"}
+)
+"""Settings that bring input or work of the provider's that a call's worst cost does not cover."""
 TIERS = ("service_tier", "openai_service_tier", "anthropic_service_tier", "anthropic_speed")
 LISTED_TIERS = frozenset({"auto", "default", "standard", "standard_only", "flex"})
 """Tiers that cost at most what the price list says."""
@@ -30,6 +36,7 @@ def settings_of(entry: ModelEntry, given: ModelSettings | None) -> ModelSettings
         **entry.settings,
         **{k: v for k, v in (given or {}).items() if v is not None},
     }
+    merged.pop("max_retries", None)  # attempts are the gateway's: the SDK's own would be sent unseen
     bound = merged["max_tokens"]
     if not isinstance(bound, int) or isinstance(bound, bool) or bound < 1:
         raise InvalidRequest(f"max_tokens is {bound!r}", then="Set it to a whole number, 1 or more")
@@ -44,6 +51,11 @@ def check(settings: ModelSettings, parameters: ModelRequestParameters, price: Pr
     )
     if unbounded:
         raise _refused(f"extra_body sets {', '.join(unbounded)}")
+    unseen = sorted(name for name in UNSEEN if settings.get(name))
+    if settings.get("openai_reasoning_mode") == "pro":
+        unseen.append("openai_reasoning_mode")
+    if unseen:
+        raise _refused(f"{', '.join(unseen)} cannot be bounded")
     if parameters.native_tools:
         raise _refused("tools that run at the provider cost extra")
     if price.source != "owner":

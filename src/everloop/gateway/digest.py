@@ -67,10 +67,14 @@ def asked(
         "settings": {key: value for key, value in settings.items() if key not in NOT_ASKED},
         "parameters": _parameters(parameters),
     }
-    text = json.dumps(document, sort_keys=True, ensure_ascii=False, separators=(",", ":"), default=_named).encode()
+    told = json.dumps(document, sort_keys=True, ensure_ascii=False, separators=(",", ":"), default=_named)
+    try:
+        text = told.encode()
+    except UnicodeEncodeError as error:
+        raise InvalidRequest("a request is no text", why="it holds half a character") from error
     framed = parameters.function_tools or parameters.output_tools or parameters.output_mode == "prompted"
     frames = FRAME_TOKENS * (len(messages) + 1) + (PREAMBLE_TOKENS if framed else 0)
-    size = len(text) + frames + BINARY_TOKENS * walk.binaries
+    size = len(text) + walk.ids + frames + BINARY_TOKENS * walk.binaries
     return Asked(sha256(text).hexdigest(), size, settings["max_tokens"])
 
 
@@ -79,6 +83,8 @@ class _Walk:
 
     def __init__(self) -> None:
         self._ids: dict[str, int] = {}
+        self.ids = 0
+        """Bytes of the ids of tool calls, which are sent as they are."""
         self.binaries = 0
 
     def message(self, message: Json) -> Json:
@@ -89,6 +95,7 @@ class _Walk:
     def _part(self, part: Json) -> Json:
         kept = {key: value for key, value in part.items() if value is not None and key not in DROPPED_OF_PART}
         if (call := kept.get("tool_call_id")) is not None:
+            self.ids += len(str(call).encode(errors="replace"))
             kept["tool_call_id"] = self._ids.setdefault(str(call), len(self._ids))
         content = kept.get("content")
         for item in content if isinstance(content, list) else [content]:

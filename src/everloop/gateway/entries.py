@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+import socket
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
-from ipaddress import ip_address
+from ipaddress import IPv4Address, IPv6Address, ip_address
 from math import isfinite
 from urllib.parse import SplitResult, urlsplit
 
@@ -25,6 +26,8 @@ BOUNDED = UNBOUNDED_BODY | {"stream", "stream_options", "input", "prompt", "serv
 """What ``extra_body`` may not set: it would change what is asked or make a call dearer than its worst case."""
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
+_KEY_FILE = re.compile(r"[0-9a-f]{32}")
+_HOST = re.compile(r"[a-z0-9_-]+(\.[a-z0-9_-]+)*")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
 _NO_KEY = frozenset({"PATH", "HOME", "USER", "LOGNAME", "SHELL", "PWD", "LANG", "TERM", "TMPDIR"})
 _PROXY = re.compile(r"(HTTP|HTTPS|ALL|NO)_PROXY")
@@ -115,14 +118,29 @@ def _base_url(url: str, allow_http: bool) -> None:
 def near(parts: SplitResult) -> bool:
     """Whether a URL's host is this machine or in a private network, as far as its name tells."""
     host = (parts.hostname or "").lower().rstrip(".")
+    address = _address(host)
+    if address is not None:
+        return address.is_loopback or address.is_private
+    # Escaped characters and those beyond ASCII can become dots on the way to a resolver.
+    named = "." not in host or host.endswith((".localhost", ".local", ".internal", ".lan", ".home.arpa"))
+    return named and _HOST.fullmatch(host) is not None
+
+
+def _address(host: str) -> IPv4Address | IPv6Address | None:
+    """The address a host is; a resolver also takes ``134744072``, ``0x8.8.8.8`` and ``8.8.2056`` for 8.8.8.8."""
     try:
         address = ip_address(host)
     except ValueError:
-        return "." not in host or host.endswith((".localhost", ".local", ".internal", ".lan", ".home.arpa"))
-    return address.is_loopback or address.is_private
+        try:
+            return IPv4Address(socket.inet_aton(host))
+        except (OSError, UnicodeError):
+            return None
+    return (address.ipv4_mapped if isinstance(address, IPv6Address) else None) or address
 
 
 def _key(entry: ModelEntry) -> None:
+    if entry.key_source is KeySource.FILE and _KEY_FILE.fullmatch(entry.key_name):
+        return
     if entry.key_source is not KeySource.ENVIRONMENT:
         if entry.key_name:
             raise _invalid("the variable", entry.key_name, "none: the key does not come from the environment")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 from pydantic_ai.messages import ModelResponse
 from pydantic_ai.models import CompletedStreamedResponse, StreamedResponse
 
-from everloop.gateway.answers import from_text, to_text
+from everloop.gateway.answers import cleaned, from_text, to_text
 from everloop.gateway.attempt import Attempt
 from everloop.gateway.failure import AttemptFailed
 from everloop.gateway.watched import WatchedStream
@@ -43,13 +43,16 @@ class Exchange:
     async def answer(self, send: Callable[[], Awaitable[ModelResponse]], *, free: bool = False) -> ModelResponse:
         """The answer: the journalled one, or that of the first attempt that succeeds."""
 
+        if (known := await self.account.known(self.call)) is not None:
+            return from_text(known.response)
+
         async def attempt() -> ModelResponse:
             async with Attempt(self.line, self.account, self.call, self.worst) as one:
                 if one.answer is not None:
                     return from_text(one.answer.response)
                 try:
                     async with asyncio.timeout(self.line.limits.deadline_seconds):
-                        response = await send()
+                        response = cleaned(await send())
                 except BaseException as error:
                     await one.failed(error)
                     raise
@@ -65,6 +68,9 @@ class Exchange:
         held: AsyncExitStack,
     ) -> StreamedResponse:
         """A stream whose first event has arrived; `held` keeps its attempt open until the caller is done with it."""
+
+        if (known := await self.account.known(self.call)) is not None:
+            return _replayed(from_text(known.response), parameters)
 
         async def attempt() -> StreamedResponse:
             async with AsyncExitStack() as stack:
@@ -87,6 +93,10 @@ class Exchange:
 
     async def _persist(self, attempt: Callable[[], Awaitable[T]]) -> T:
         """Attempts until one succeeds, no other may fare better, or none is left."""
+        with self.line.used():
+            return await self._attempts(attempt)
+
+    async def _attempts(self, attempt: Callable[[], Awaitable[T]]) -> T:
         limits = self.line.limits
         for number in count(1):
             try:

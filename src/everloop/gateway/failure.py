@@ -23,6 +23,8 @@ from everloop.gateway.base import Charge
 
 SHOWN = 200
 AGAIN = frozenset({408, 409, 429})
+AMBIGUOUS = frozenset({408, 499, 502, 504, 520, 522, 524})
+"""Statuses of something between us and the model, which may have done the work all the same."""
 ODD = (ValueError, LookupError, TypeError, AttributeError, AssertionError)
 """What an answer of an unexpected shape ends in, somewhere in an SDK, once the request was sent."""
 KEYLIKE = re.compile(r"\b(?:(?:sk|pk|key)[-_]|Bearer )[\w*.\-]{6,}", re.IGNORECASE)
@@ -65,7 +67,7 @@ class Failure:
         """What the caller is told when there is no further attempt."""
         if not self.again:
             then = NEXT.get(self.status or 0, "Check the model's configuration")
-            return ModelRefused(f"model {model} refused the request", why=self.what, then=then)
+            return ModelRefused(f"model {model} refused the request", why=self.what, then=then, upstream=self.status)
         asks = f", and it asks to wait {self.wait:.0f} s" if self.wait else ""
         tried = (f"{attempts} attempts, the last: {self.what}" if attempts > 1 else self.what) + asks
         return ModelUnavailable(
@@ -106,7 +108,8 @@ def _http(error: ModelHTTPError, key: str) -> Failure:
     said = _words(error.body, key)
     what = f"HTTP {status}: {said}" if said else f"HTTP {status}"
     # an error inside a stream comes after a 200: part of the work may have been done
-    return Failure(what, error.in_stream, again, status >= 500, status, error.retry_after)
+    billed = error.in_stream or status in AMBIGUOUS
+    return Failure(what, billed, again, status >= 500, status, error.retry_after)
 
 
 def _redirect(error: BaseException) -> int | None:

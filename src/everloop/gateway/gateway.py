@@ -5,14 +5,16 @@ from __future__ import annotations
 import asyncio
 import sys
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
+from concurrent.futures import CancelledError, Future
 from typing import TYPE_CHECKING, Self, TypeVar
 from weakref import WeakKeyDictionary
 
-from everloop.errors import Conflict, ModelNotConfigured
+from everloop.errors import Conflict, ModelNotConfigured, ModelUnavailable
 from everloop.gateway.base import Account, ModelEntry, Purpose
 from everloop.gateway.limits import GatewayLimits
 from everloop.gateway.prices import Price, price_of
+from everloop.gateway.whole import UNDER_WAY
 
 if TYPE_CHECKING:
     from pydantic_ai.models import Model
@@ -64,9 +66,11 @@ class Gateway:
         async def all_of_it() -> T:
             return await (work() if callable(work) else work)
 
-        future = asyncio.run_coroutine_threadsafe(all_of_it(), loop)
+        future = _submitted(all_of_it(), loop)
         try:
             return future.result()
+        except CancelledError:
+            raise _closed() from None
         except BaseException:
             future.cancel()  # an interrupted caller leaves nothing running
             raise
@@ -130,6 +134,8 @@ class Gateway:
             if old is not None and old.entry == entry and not old.stale:
                 return old
             lines[name] = line = Line(entry, self._secret(entry), self._limits)
+            if old is not None and old.entry == entry:
+                line.take_over(old)
         if old is not None:
             task = loop.create_task(old.retire())
             self._retiring.add(task)
@@ -143,6 +149,18 @@ class Gateway:
                 self._thread = threading.Thread(target=_serve, args=(self._loop,), name="gateway", daemon=True)
                 self._thread.start()
             return self._loop
+
+
+def _submitted(work: Coroutine[None, None, T], loop: asyncio.AbstractEventLoop) -> Future[T]:
+    try:
+        return asyncio.run_coroutine_threadsafe(work, loop)
+    except RuntimeError:  # the loop was closed between the look at it and now
+        work.close()
+        raise _closed() from None
+
+
+def _closed() -> ModelUnavailable:
+    return ModelUnavailable("the gateway was closed", why="it was used and closed at the same time", then="Try again")
 
 
 def _new_loop() -> asyncio.AbstractEventLoop:
@@ -159,7 +177,7 @@ def _serve(loop: asyncio.AbstractEventLoop) -> None:
     try:
         loop.run_forever()
         tasks = asyncio.all_tasks(loop)
-        for task in tasks:
+        for task in tasks - set(UNDER_WAY):
             task.cancel()
         loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
         loop.run_until_complete(loop.shutdown_asyncgens())

@@ -23,7 +23,17 @@ class LedgerAccount:
     def __init__(self, database: Database, account: str, worker: int | None = None) -> None:
         self._database, self._account, self._worker = database, account, worker
         self._open: dict[str, int] = {}
+        self._answered: dict[str, set[str]] = {}
         self._threads = ThreadPoolExecutor(1 if database.sqlite else WRITERS, f"ledger-{account}")
+
+    async def known(self, call: Call) -> Answer | None:
+        """The journalled answer, if there was one before this account was opened."""
+        occasion = call.key.partition(".")[0]
+        if occasion not in self._answered:
+            self._answered[occasion] = await self._written(lambda: self._answers(occasion))
+        if call.identity not in self._answered[occasion]:
+            return None
+        return await self._written(lambda: self._known(call))
 
     async def begin(self, call: Call, worst: Charge) -> Answer | None:
         """The journalled answer, or None once `worst` is reserved. CapReached; StaleWorker for a fenced worker."""
@@ -37,6 +47,15 @@ class LedgerAccount:
     async def _written(self, work: Callable[[], T]) -> T:
         future = asyncio.get_running_loop().run_in_executor(self._threads, lambda: self._database.retrying(work))
         return await asyncio.shield(future)
+
+    def _answers(self, occasion: str) -> set[str]:
+        with self._database.read() as tx:
+            return calls.answered(tx, self._account, f"{occasion}.")
+
+    def _known(self, call: Call) -> Answer | None:
+        with self._database.read() as tx:
+            row = calls.get(tx, self._account, call.identity)
+        return None if row is None or row.response is None else Answer(row.response, row.spent_micros)
 
     def _begin(self, call: Call, worst: Charge) -> Answer | None:
         with self._database.write(durable=True, worker=self._worker) as tx:

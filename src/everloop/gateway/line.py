@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from asyncio import Semaphore
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from aiolimiter import AsyncLimiter
@@ -37,6 +40,8 @@ class Line:
         self.breaker = Breaker(entry.name, limits)
         self.stale = False
         """Whether its key was refused: the next call reads the key anew."""
+        self._users = 0
+        self._unused: asyncio.Event | None = None
 
     @property
     def price(self) -> Price:
@@ -45,10 +50,26 @@ class Line:
             self._price, self._priced = price_of(self.entry), time.monotonic()
         return self._price
 
+    def take_over(self, before: Line) -> None:
+        """Go on with the pace and the circuit of a line to the same entry, whose key alone is read anew."""
+        self.slots, self.rate, self.breaker = before.slots, before.rate, before.breaker
+
+    @contextmanager
+    def used(self) -> Iterator[None]:
+        """For as long as a call is under way, waiting between two attempts included."""
+        self._users += 1
+        try:
+            yield
+        finally:
+            self._users -= 1
+            if self._unused is not None and not self._users:
+                self._unused.set()
+
     async def retire(self) -> None:
-        """Close once the calls under way are done."""
-        for _ in range(self.entry.concurrency):
-            await self.slots.acquire()
+        """Close once the calls under way are done. It takes no slot: a call that waits for one must get it."""
+        self._unused = asyncio.Event()
+        if self._users:
+            await self._unused.wait()
         await self.close()
 
     async def close(self) -> None:

@@ -95,10 +95,10 @@ def _folder(folder: Path) -> int:
     except OSError as error:
         raise InvalidRequest(f"{folder} is no folder that can be used", why=error.strerror or str(error)) from error
     found = os.fstat(opened)
-    if found.st_uid == os.geteuid() and not found.st_mode & stat.S_IWOTH:
+    if found.st_uid == os.geteuid() and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         return opened
     os.close(opened)
-    why = "it must belong to the account that serves, and not be writable for all"
+    why = "it must belong to the account that serves, and nobody else may write to it"
     raise InvalidRequest(f"{folder} cannot hold the socket", why=why, then="Make a folder with mode 0700")
 
 
@@ -111,6 +111,7 @@ def _clear(path: Path) -> None:
     if not stat.S_ISSOCK(found.st_mode):
         raise InvalidRequest(f"{path} is not a socket", why="it is left as it is", then="Name another path")
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as caller:
+        caller.setblocking(False)  # a queue that is full would hold us up for as long as it is
         try:
             caller.connect(str(path))
         except ConnectionRefusedError:

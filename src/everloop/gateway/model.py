@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING, NoReturn
@@ -36,7 +37,7 @@ class GatewayModel(WrapperModel):
     ) -> None:
         super().__init__(described)
         self._line, self._account, self._key, self._purpose = line, account, key, purpose
-        self._asked = 0
+        self._asked: Counter[str] = Counter()
 
     async def request(
         self,
@@ -95,9 +96,12 @@ class GatewayModel(WrapperModel):
         line = self._line()
         settings, price = settings_of(line.entry, given), line.price
         check(settings, parameters, price)
-        what = asked(line.entry, messages, settings, parameters, kind)
-        self._asked += 1
-        call = Call(f"{self._key}.{self._asked}", what.digest, line.entry.name, self._purpose)
+        # as the provider's adapter writes them: some write out what a schema only refers to, many times over
+        sent = line.model.customize_request_parameters(parameters)
+        what = asked(line.entry, messages, settings, sent, kind)
+        # numbered by question: parallel requests that come in another order in a replay have the same keys
+        self._asked[what.digest] += 1
+        call = Call(f"{self._key}.{self._asked[what.digest]}", what.digest, line.entry.name, self._purpose)
         micros = 0 if kind == "count" else price.worst(what.input_tokens, what.output_tokens)
         return Exchange(line, self._account, call, Charge(micros)), settings
 

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 ZERO = Decimal(0)
 THOUSAND = Decimal(1000)
+MOST_TOKENS = 10**9
+"""A count beyond it is none."""
 
 
 class TokenUsage(Protocol):
@@ -81,7 +83,7 @@ class Price:
     def cost(self, usage: TokenUsage) -> int | None:
         """What a call cost, micro-dollars rounded up; None when the provider did not say what it counted."""
         total = usage.input_tokens
-        if usage.unmeasured_requests or total <= 0:
+        if usage.unmeasured_requests or not 0 < total <= MOST_TOKENS or not 0 <= usage.output_tokens <= MOST_TOKENS:
             return None
         long = min(usage.cache_write_1h_tokens, usage.cache_write_tokens)
         short = usage.cache_write_tokens - long

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Mapping
 from inspect import signature
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from everloop.errors import ModelNotConfigured
 from everloop.gateway.base import KeySource, ModelEntry
@@ -48,15 +49,28 @@ def build(entry: ModelEntry, key: str, client: httpx2.AsyncClient) -> Model:
 
 
 def _openai(entry: ModelEntry, key: str, client: httpx2.AsyncClient) -> Model:
-    from openai import AsyncOpenAI
+    from openai import AsyncOpenAI, Omit
     from pydantic_ai.models.openai import OpenAIChatModel
     from pydantic_ai.profiles.openai import OpenAIModelProfile
     from pydantic_ai.providers.openai import OpenAIProvider
 
     url = base_url(entry)
-    sdk = AsyncOpenAI(base_url=url, api_key=key, max_retries=0, timeout=client.timeout, http_client=client)
+    # explicit headers win over OPENAI_CUSTOM_HEADERS, OPENAI_ORG_ID and OPENAI_PROJECT_ID of the environment
+    own: dict[str, str | Omit] = {
+        "Authorization": f"Bearer {key}",
+        "OpenAI-Organization": Omit(),
+        "OpenAI-Project": Omit(),
+    }
+    sdk = AsyncOpenAI(
+        base_url=url,
+        api_key=key,
+        max_retries=0,
+        timeout=client.timeout,
+        http_client=client,
+        default_headers=cast("Mapping[str, str]", own),
+    )
     # compatible servers know max_tokens; one that skips over max_completion_tokens would answer without a bound
-    newer = (client_host(url) or "").endswith(OPENAI_HOSTS)
+    newer = _of(client_host(url) or "", OPENAI_HOSTS)
     profile = OpenAIModelProfile(
         openai_chat_supports_max_completion_tokens=newer, openai_chat_streaming_requires_finish_reason=True
     )
@@ -64,7 +78,7 @@ def _openai(entry: ModelEntry, key: str, client: httpx2.AsyncClient) -> Model:
 
 
 def _anthropic(entry: ModelEntry, key: str, client: httpx2.AsyncClient) -> Model:
-    from anthropic import AsyncAnthropic
+    from anthropic import AsyncAnthropic, Omit
     from pydantic_ai.models.anthropic import AnthropicModel
     from pydantic_ai.providers.anthropic import AnthropicProvider
 
@@ -73,7 +87,8 @@ def _anthropic(entry: ModelEntry, key: str, client: httpx2.AsyncClient) -> Model
         api_key=key,
         max_retries=0,
         timeout=client.timeout,
-        default_headers={"X-Api-Key": key},  # wins over ANTHROPIC_CUSTOM_HEADERS
+        # wins over ANTHROPIC_CUSTOM_HEADERS and ANTHROPIC_AUTH_TOKEN
+        default_headers=cast("Mapping[str, str]", {"X-Api-Key": key, "Authorization": Omit()}),
         http_client=client,
     )
     return AnthropicModel(entry.model, provider=AnthropicProvider(anthropic_client=sdk))
@@ -89,8 +104,13 @@ def _other(entry: ModelEntry, key: str, client: httpx2.AsyncClient) -> Model:
         if "http_client" not in known or "api_key" not in known:
             raise _unfit(entry, "it does not take the gateway's HTTP client")
         given: dict[str, object] = {"api_key": key, "http_client": client}
-        if entry.base_url and "base_url" in known:
-            given["base_url"] = entry.base_url
+        place = next((name for name in ("base_url", "api_base") if name in known), None)
+        if entry.base_url and place is None:
+            raise _unfit(entry, "it takes no base URL, so its requests would go elsewhere")
+        if not entry.base_url and place is not None and _moved(entry.provider):
+            raise _unfit(entry, f"{_moved(entry.provider)} of the environment would move its requests")
+        if entry.base_url and place is not None:
+            given[place] = entry.base_url
         make: Callable[..., Provider[object]] = maker  # the base class has no arguments, those that are used do
         provider = make(**given)
         model = infer_model(f"{entry.provider}:{entry.model}", provider_factory=lambda _: provider)
@@ -102,6 +122,17 @@ def _other(entry: ModelEntry, key: str, client: httpx2.AsyncClient) -> Model:
     if hasattr(sdk, "max_retries"):
         sdk.max_retries = 0
     return model
+
+
+def _moved(provider: str) -> str:
+    """A variable of the environment that names another endpoint for the provider; empty when there is none."""
+    first = provider.split("-")[0].split(":")[0].upper()
+    names = (f"{first}_BASE_URL", f"{provider.replace('-', '_').upper()}_BASE_URL", f"{first}_API_BASE")
+    return next((name for name in names if os.environ.get(name)), "")
+
+
+def _of(host: str, domains: tuple[str, ...]) -> bool:
+    return any(host == domain or host.endswith(f".{domain}") for domain in domains)
 
 
 def client_host(url: str) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import secrets
 import stat
 from collections.abc import Iterator
@@ -12,12 +13,13 @@ from pathlib import Path
 
 from everloop.errors import InvalidRequest, ModelNotConfigured, StorageFull
 from everloop.gateway.base import KeySource, ModelEntry
-from everloop.paths import Home, checked_name
+from everloop.paths import Home
 
 MOST = 8192
 """Longest key, in characters."""
 
 _ADVICE = "Give it again with `el model add ... --key-stdin`"
+_ID = re.compile(r"[0-9a-f]{32}")
 
 
 class Secrets:
@@ -25,7 +27,7 @@ class Secrets:
 
     def __init__(self, home: Home) -> None:
         self.folder: Path = home.root / "keys"
-        """Where the files lie, one a model; mode 0700."""
+        """Where the files lie, each named by the `ModelEntry.key_name` of its entry; mode 0700."""
 
     def read(self, entry: ModelEntry) -> str | None:
         """The model's key; None when it takes none. ModelNotConfigured when it has none where it should have one."""
@@ -33,29 +35,30 @@ class Secrets:
             return None
         if entry.key_source is KeySource.ENVIRONMENT:
             return self._from_environment(entry)
-        return self._from_file(entry.name)
+        return self._from_file(entry)
 
-    def write(self, name: str, key: str) -> None:
-        """Keep a model's key, in place of an earlier one; whole or not at all."""
-        key = checked_key(key)
+    def write(self, key: str) -> str:
+        """Keep a key in a new file, whole or not at all, and return the file's id.
+
+        No file is ever written twice: a key belongs to one entry, and an entry of another endpoint never finds it.
+        """
+        key, made = checked_key(key), secrets.token_hex(16)
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         with self._opened() as folder:
-            self._refuse_link(name, folder)
-            passing = f".{name}.{secrets.token_hex(8)}"
             try:
-                _write_new(folder, passing, key)
-                os.replace(passing, checked_name(name), src_dir_fd=folder, dst_dir_fd=folder)
+                _write_new(folder, made, key)
                 os.fsync(folder)
             except OSError as error:
-                _forget(folder, passing)
-                raise _unwritten(name, error) from error
+                _forget(folder, made)
+                raise _unwritten(error) from error
+        return made
 
-    def remove(self, name: str) -> bool:
-        """Delete a model's key file; True when there was one."""
-        if not self.folder.exists():
+    def remove(self, made: str) -> bool:
+        """Delete the key file of that id; True when there was one."""
+        if not _ID.fullmatch(made) or not self.folder.exists():
             return False
         with self._opened(strict=False) as folder:
-            return _forget(folder, checked_name(name))
+            return _forget(folder, made)
 
     def _from_environment(self, entry: ModelEntry) -> str:
         key = os.environ.get(entry.key_name, "").strip()
@@ -64,10 +67,12 @@ class Secrets:
             raise ModelNotConfigured(f"model {entry.name} has no key", why=why, then=f"Set {entry.key_name}")
         return checked_key(key)
 
-    def _from_file(self, name: str) -> str:
-        path = self.folder / checked_name(name)
+    def _from_file(self, entry: ModelEntry) -> str:
+        if not _ID.fullmatch(entry.key_name):
+            raise ModelNotConfigured(f"model {entry.name} has no key", why="its entry names no key file", then=_ADVICE)
+        path = self.folder / entry.key_name
         if not self.folder.exists():
-            raise _missing(name, path)
+            raise _missing(entry.name, path)
         with self._opened() as folder:
             try:
                 # Not blocking: a named pipe in the file's place must not hold the caller up.
@@ -75,7 +80,7 @@ class Secrets:
                     path.name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder
                 )
             except FileNotFoundError as error:
-                raise _missing(name, path) from error
+                raise _missing(entry.name, path) from error
             except OSError as error:
                 raise _unreadable(path, error) from error
             with os.fdopen(descriptor, "rb") as file:
@@ -95,14 +100,6 @@ class Secrets:
             yield folder
         finally:
             os.close(folder)
-
-    def _refuse_link(self, name: str, folder: int) -> None:
-        try:
-            found = os.stat(checked_name(name), dir_fd=folder, follow_symlinks=False)
-        except FileNotFoundError:
-            return
-        if not stat.S_ISREG(found.st_mode):
-            raise _no_file(self.folder / name)
 
 
 def checked_key(key: str) -> str:
@@ -137,6 +134,12 @@ def _forget(folder: int, name: str) -> bool:
 def _only_mine(path: Path, found: os.stat_result, mode: int) -> None:
     if not (stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)):
         raise _no_file(path)
+    if found.st_uid != os.geteuid():
+        why = f"it belongs to another account (uid {found.st_uid}), which can read and change it"
+        then = (
+            "Run as the account it belongs to, or remove it and give the key again with `el model add ... --key-stdin`"
+        )
+        raise ModelNotConfigured(f"{path} is not used", why=why, then=then)
     if found.st_mode & 0o077:
         why = f"others than its owner may use it (mode {stat.S_IMODE(found.st_mode):04o})"
         then = f"Run: chmod {mode:04o} {path}; if others could read it, replace the key at its provider"
@@ -162,8 +165,8 @@ def _unreadable(path: Path, error: OSError) -> ModelNotConfigured:
     return ModelNotConfigured(f"{path} cannot be read", why=why, then="Let the account of this process read it")
 
 
-def _unwritten(name: str, error: OSError) -> InvalidRequest | StorageFull:
+def _unwritten(error: OSError) -> InvalidRequest | StorageFull:
     why = error.strerror or type(error).__name__
     if error.errno in {errno.ENOSPC, errno.EDQUOT}:
-        return StorageFull(f"the key of {name} could not be written", why=why, then="Free some room, then try again")
-    return InvalidRequest(f"the key of {name} could not be written", why=why, then="Check the home folder")
+        return StorageFull("the key could not be written", why=why, then="Free some room, then try again")
+    return InvalidRequest("the key could not be written", why=why, then="Check the home folder")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -19,14 +20,15 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from everloop.errors import ModelNotConfigured
+from everloop.errors import ModelNotConfigured, StoreUnavailable
 from everloop.gateway import doors, keys
 from everloop.gateway.base import Account, Answer, Call, Charge, ModelEntry, Purpose, Use
 from everloop.gateway.completion import Completion
 from everloop.gateway.question import question
-from everloop.gateway.refusals import Refusal, malformed, refusal
+from everloop.gateway.refusals import Refusal, log, malformed, refusal
 from everloop.gateway.streaming import Stream
 from everloop.gateway.wire import ChatRequest
+from everloop.ledger import calls
 from everloop.store import gateway_keys
 from everloop.store.database import Database
 from everloop.store.gateway_keys import GatewayKeyRow
@@ -34,6 +36,8 @@ from everloop.values import iso, utcnow
 
 USED_EVERY = timedelta(minutes=1)
 """A key's last use is noted at most this often."""
+IDLE_ACCOUNTS = 8
+"""Accounts that stay open while no request uses them; each holds a thread or a few."""
 
 Handler = Callable[[Request], Awaitable[Response]]
 
@@ -55,19 +59,66 @@ class OpenAccount(Account, Protocol):
         """End them."""
 
 
+class Accounts:
+    """The accounts of the keys in use. Threads may share it."""
+
+    def __init__(self, open_account: Callable[[str], OpenAccount]) -> None:
+        self._open, self._lock = open_account, threading.Lock()
+        self._accounts: dict[str, OpenAccount] = {}
+        self._users: dict[str, int] = {}
+
+    def take(self, name: str) -> OpenAccount:
+        """An account, until it is given back. Closes those idle for longest, and may wait for their threads."""
+        with self._lock:
+            account = self._accounts.pop(name, None) or self._open(name)
+            self._accounts[name] = account  # the last one taken stands last
+            self._users[name] = self._users.get(name, 0) + 1
+            idle = [one for one in self._accounts if one not in self._users]
+            surplus = [self._accounts.pop(one) for one in idle[: max(0, len(idle) - IDLE_ACCOUNTS)]]
+        for one in surplus:
+            one.close()
+        return account
+
+    def give_back(self, name: str) -> None:
+        """Take one user off an account."""
+        with self._lock:
+            self._users[name] -= 1
+            if not self._users[name]:
+                del self._users[name]
+
+    def close(self) -> None:
+        """Close all of them."""
+        for account in self._accounts.values():
+            account.close()
+
+
 class Unjournalled:
     """An account that keeps no answers: a served request has a key of its own and is never asked again."""
 
-    def __init__(self, account: Account) -> None:
-        self._account = account
+    def __init__(self, account: Account, forget: Callable[[Call], None], settling: set[asyncio.Task[None]]) -> None:
+        self._account, self._forget, self._settling = account, forget, settling
+
+    async def known(self, call: Call) -> Answer | None:  # noqa: ARG002 - Account's signature
+        """Nothing is known of a request that was never asked before."""
+        return None
 
     async def begin(self, call: Call, worst: Charge) -> Answer | None:
         """As the account does."""
         return await self._account.begin(call, worst)
 
     async def end(self, call: Call, cost: Charge, response: str | None) -> None:  # noqa: ARG002 - Account's signature
-        """Settle the attempt and forget what was answered."""
+        """Settle the attempt and forget the call, also when the caller is cancelled meanwhile."""
+        task = asyncio.create_task(self._ended(call, cost))
+        self._settling.add(task)
+        task.add_done_callback(self._settling.discard)
+        await asyncio.shield(task)
+
+    async def _ended(self, call: Call, cost: Charge) -> None:
         await self._account.end(call, cost, None)
+        try:
+            await asyncio.to_thread(self._forget, call)
+        except StoreUnavailable:
+            log.warning("the record of a settled request stays: the database does not answer")
 
 
 class Endpoint:
@@ -80,8 +131,9 @@ class Endpoint:
         find: Callable[[str], ModelEntry],
         open_account: Callable[[str], OpenAccount],
     ) -> None:
-        self._database, self._gateway, self._find, self._open_account = database, gateway, find, open_account
-        self._accounts: dict[str, OpenAccount] = {}
+        self._database, self._gateway, self._find = database, gateway, find
+        self._accounts = Accounts(open_account)
+        self._settling: set[asyncio.Task[None]] = set()
         self._under_way: set[asyncio.Task[None] | asyncio.Task[ModelResponse]] = set()
 
     async def health(self, request: Request) -> Response:  # noqa: ARG002 - Starlette's signature
@@ -102,40 +154,55 @@ class Endpoint:
             asked = ChatRequest.model_validate_json(await doors.body(request))
         except ValidationError as error:
             raise malformed(error) from None  # its text holds what was sent
-        await asyncio.to_thread(self._allow, key, asked.model)
         put = question(asked)
-        model = self._model(key, asked.model)
+        model = await asyncio.to_thread(self._model, key, asked.model)
         completion = Completion(asked.model)
         if asked.stream:
             options = asked.stream_options
             stream = Stream(completion, with_usage=bool(options and options.include_usage))
-            self._keep(asyncio.create_task(stream.fill(model, put)))
+            self._keep(asyncio.create_task(stream.fill(model, put)), key)
             first = await stream.first()
             headers = {"cache-control": "no-store"}
             return StreamingResponse(stream.events(first), media_type="text/event-stream", headers=headers)
         answer = asyncio.create_task(model.request(put.messages, put.settings, put.parameters))
-        self._keep(answer)
+        self._keep(answer, key)
         return JSONResponse(completion.document(await asyncio.shield(answer)))
 
-    def _keep(self, task: asyncio.Task[None] | asyncio.Task[ModelResponse]) -> None:
+    def _keep(self, task: asyncio.Task[None] | asyncio.Task[ModelResponse], key: GatewayKeyRow) -> None:
         """A model is asked in a task of its own: the server gives its tasks up when it ends, and these must settle."""
         self._under_way.add(task)
         task.add_done_callback(self._under_way.discard)
+        task.add_done_callback(lambda _: self._accounts.give_back(key.account))
 
     def _model(self, key: GatewayKeyRow, name: str) -> Model:
-        if key.account not in self._accounts:
-            self._accounts[key.account] = self._open_account(key.account)
-        account = Unjournalled(self._accounts[key.account])
-        return self._gateway.model(name, account, f"gateway/{key.prefix}/{uuid.uuid4().hex}", Purpose.STUDENT)
+        """The model, its account taken. It reads the database, so it runs in a thread: an outage stalls no stream."""
+        self._allow(key, name)
+        account = self._accounts.take(key.account)
+        try:
+            payer = Unjournalled(account, lambda call: self._forget(key, call), self._settling)
+            return self._gateway.model(name, payer, f"gateway/{key.prefix}/{uuid.uuid4().hex}", Purpose.STUDENT)
+        except BaseException:
+            self._accounts.give_back(key.account)
+            raise
 
     def _allow(self, key: GatewayKeyRow, name: str) -> None:
+        # The key's own list first: what else there is, is none of its business.
+        if name not in key.models:
+            raise _forbidden()
         try:
             entry = self._find(name)
         except ModelNotConfigured:
-            told = "there is no model of this name"
+            told = "this model is no longer configured"
             raise Refusal(404, "invalid_request_error", "model_not_found", told) from None
-        if name not in key.models or Use.CANDIDATE not in entry.uses:
-            raise Refusal(403, "invalid_request_error", "model_not_allowed", "this key may not use this model")
+        if Use.CANDIDATE not in entry.uses:
+            raise _forbidden()
+
+    def _forget(self, key: GatewayKeyRow, call: Call) -> None:
+        def once() -> None:
+            with self._database.write() as tx:
+                calls.forget_answers(tx, key.account, call.identity)
+
+        self._database.retrying(once)
 
     def _offered(self, name: str) -> bool:
         try:
@@ -177,9 +244,9 @@ class Endpoint:
         for task in self._under_way:
             task.cancel()
         await asyncio.gather(*self._under_way, return_exceptions=True)
+        await asyncio.gather(*self._settling, return_exceptions=True)
         await self._gateway.aclose()
-        for account in self._accounts.values():
-            account.close()
+        self._accounts.close()
 
 
 def app(endpoint: Endpoint, *, port: bool) -> Starlette:
@@ -224,6 +291,10 @@ async def _lost(request: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 404
     code = "method_not_allowed" if status == 405 else "not_found"
     return Refusal(status, "invalid_request_error", code, f"{request.method} is not offered here").response()
+
+
+def _forbidden() -> Refusal:
+    return Refusal(403, "invalid_request_error", "model_not_allowed", "this key may not use this model")
 
 
 def _unauthorized(message: str) -> Refusal:

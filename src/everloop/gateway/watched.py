@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from pydantic_ai.models import StreamedResponse
 
-from everloop.gateway.answers import to_text
-from everloop.gateway.failure import AttemptFailed, Incomplete
+from everloop.gateway.answers import cleaned, to_text
+from everloop.gateway.failure import AttemptFailed, Failure, Incomplete
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelResponse, ModelResponseStreamEvent
@@ -27,7 +27,8 @@ class WatchedStream(StreamedResponse):
         self, inner: StreamedResponse, parameters: ModelRequestParameters, attempt: Attempt, deadline: float, name: str
     ) -> None:
         super().__init__(parameters)
-        self._inner, self._attempt, self._deadline, self._name = inner, attempt, deadline, name
+        self._inner, self._attempt, self._name = inner, attempt, name
+        self._left = deadline - asyncio.get_running_loop().time()
         self._events = aiter(inner)
         self._first: ModelResponseStreamEvent | None = None
 
@@ -37,14 +38,18 @@ class WatchedStream(StreamedResponse):
 
     async def _get_event_iterator(self) -> AsyncIterator[ModelResponseStreamEvent]:
         event = self._first
+        failure: Failure | None = None
         while event is not None:
             self.final_result_event = self._inner.final_result_event
             yield event
             try:
                 event = await self._next()
             except AttemptFailed as failed:
-                # what was yielded cannot be taken back, so this is the end even of a failure that could be repeated
-                raise failed.failure.error(self._name, 1) from None
+                failure, event = failed.failure, None
+        if failure is not None:
+            # what was yielded cannot be taken back, so this is the end even of a failure that could be repeated;
+            # raised out here, where no context leads back to the request
+            raise failure.error(self._name, 1)
 
     def __aiter__(self) -> AsyncIterator[ModelResponseStreamEvent]:
         """The provider's events as they are: the marks of parts and of the final result are in them."""
@@ -56,8 +61,10 @@ class WatchedStream(StreamedResponse):
 
     async def _next(self) -> ModelResponseStreamEvent | None:
         """The next event; None once the attempt is settled as a complete answer, or the caller gave it up."""
+        loop = asyncio.get_running_loop()
+        begun = loop.time()
         try:
-            async with asyncio.timeout_at(self._deadline):
+            async with asyncio.timeout_at(begun + self._left):
                 return await anext(self._events)
         except StopAsyncIteration:
             await self._ended()
@@ -65,11 +72,13 @@ class WatchedStream(StreamedResponse):
         except BaseException as error:
             await self._attempt.failed(error)
             raise
+        finally:
+            self._left -= loop.time() - begun  # a reader's own pauses are not the endpoint's
 
     async def _ended(self) -> None:
         if self._inner.cancelled:
             return
-        response = self._inner.get()
+        response = cleaned(self._inner.get())
         if response.finish_reason is None or response.state != "complete":
             await self._attempt.failed(Incomplete())
         await self._attempt.succeeded(response, to_text(response))
@@ -84,7 +93,7 @@ class WatchedStream(StreamedResponse):
 
     def get(self) -> ModelResponse:
         """The answer so far."""
-        return self._inner.get()
+        return cleaned(self._inner.get())
 
     def time_to_first_chunk(self, request_start: float) -> float | None:
         """Seconds to the first event."""

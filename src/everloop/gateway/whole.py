@@ -6,9 +6,13 @@ import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Generator
 from contextlib import suppress
 from types import coroutine
-from typing import TypeVar
+from typing import Any, TypeVar
+from weakref import WeakSet
 
 T = TypeVar("T")
+
+UNDER_WAY: WeakSet[asyncio.Future[Any]] = WeakSet()
+"""What must be done before its event loop may end; it is not to be cancelled."""
 
 
 async def whole(
@@ -26,6 +30,7 @@ async def whole(
         result: T = done.value
         return result
     task = asyncio.ensure_future(_rest(first, work))
+    UNDER_WAY.add(task)
     try:
         return await asyncio.shield(task)
     except asyncio.CancelledError:

@@ -5,11 +5,17 @@ Content is text only: what an image or a sound costs cannot be bounded by its si
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from everloop.gateway.refusals import Refusal, invalid
+
+REFERENCES = frozenset({"$ref", "$dynamicRef", "$recursiveRef"})
+"""What a schema may not hold: adapters write a definition out wherever it is referred to, and a few lines become more
+than any memory, or any cap, has room for.
+"""
 
 Positive = Annotated[int, Field(ge=1, le=10**9)]
 Penalty = Annotated[float, Field(ge=-2, le=2)]
@@ -226,4 +232,25 @@ class ChatRequest(_Part):
             return invalid("tool_choice: there is no tool to choose")
         if len(named) != len(self.tools or ()):
             return invalid("tools: two have one name")
+        if any(_refers(schema) for schema in self._schemas()):
+            return invalid("a schema with $ref is not offered, write the definition where it is used", "unsupported")
         return None
+
+    def _schemas(self) -> Iterator[JsonValue]:
+        for tool in self.tools or ():
+            yield tool.function.parameters
+        if isinstance(self.response_format, SchemaFormat):
+            yield self.response_format.json_schema.schema_
+
+
+def _refers(schema: JsonValue) -> bool:
+    left = [schema]
+    while left:
+        one = left.pop()
+        if isinstance(one, dict):
+            if REFERENCES & one.keys():
+                return True
+            left.extend(one.values())
+        elif isinstance(one, list):
+            left.extend(one)
+    return False

@@ -12,6 +12,7 @@ from sqlalchemy import Connection
 
 from everloop.ledger import caps
 from everloop.ledger.reservations import amounts
+from everloop.store._sql import insert_once
 from everloop.store.tables import calls
 from everloop.values import iso, utcnow
 
@@ -30,10 +31,11 @@ class CallRow:
     """The answer as JSON; None while there is none."""
 
 
-def get(tx: Connection, account: str, call: str) -> CallRow | None:
-    """A call; None when it was never begun."""
+def get(tx: Connection, account: str, call: str, *, lock: bool = False) -> CallRow | None:
+    """A call; None when it was never begun. `lock`: nobody else changes it until the transaction ends."""
     columns = (calls.c.attempts, calls.c.open_micros, calls.c.spent_micros, calls.c.response)
-    found = tx.execute(sa.select(*columns).where(*_where(account, call))).first()
+    query = sa.select(*columns).where(*_where(account, call))
+    found = tx.execute(query.with_for_update() if lock else query).first()
     return None if found is None else CallRow(*found)
 
 
@@ -45,22 +47,24 @@ def begin(
     An attempt that a dead process left open is charged at its reservation, in the same transaction. CapReached when a
     cap would be passed; the transaction must then be given up.
     """
-    known = get(tx, account, call)
-    if known is not None and known.response is not None:
+    fixed = {"run": account, "call": call, "model": model, "purpose": _purpose(student), "at": iso(utcnow())}
+    row = {"attempts": 1, "open_micros": micros, "spent_micros": 0}
+    if insert_once(tx, calls, fixed | row):
+        caps.take(tx, account, _amounts(micros, requests, student))
+        return CallRow(1, micros, 0, None)
+    # locked: of two processes that begin the same call, the second sees what the first has made of it
+    known = get(tx, account, call, lock=True)
+    assert known is not None  # rows of calls under way are never deleted
+    if known.response is not None:
         return known
-    lost = known.open_micros if known else None
-    if lost is not None:
-        left = _amounts(lost, 1, student)
+    if known.open_micros is not None:
+        left = _amounts(known.open_micros, 1, student)
         caps.settle(tx, account, left, left)
     caps.take(tx, account, _amounts(micros, requests, student))
-    spent = (known.spent_micros if known else 0) + (lost or 0)
-    row = {"attempts": (known.attempts if known else 0) + 1, "open_micros": micros, "spent_micros": spent}
-    if known is None:
-        fixed = {"run": account, "call": call, "model": model, "purpose": _purpose(student), "at": iso(utcnow())}
-        tx.execute(sa.insert(calls).values(**fixed, **row))
-    else:
-        tx.execute(sa.update(calls).where(*_where(account, call)).values(**row))
-    return CallRow(row["attempts"], micros, spent, None)
+    spent = known.spent_micros + (known.open_micros or 0)
+    row = {"attempts": known.attempts + 1, "open_micros": micros, "spent_micros": spent}
+    tx.execute(sa.update(calls).where(*_where(account, call)).values(**row))
+    return CallRow(known.attempts + 1, micros, spent, None)
 
 
 def end(
@@ -86,9 +90,23 @@ def end(
 
 
 def forget_answers(tx: Connection, account: str, prefix: str) -> None:
-    """Drop the answers to a student's calls whose keys begin with `prefix`: what they led to is recorded by now."""
-    where = (calls.c.run == account, calls.c.call >= prefix, calls.c.call < prefix + "\U0010ffff")
-    tx.execute(sa.delete(calls).where(*where, calls.c.purpose == _purpose(student=True)))
+    """Drop the answers to a student's calls whose keys begin with `prefix`: what they led to is recorded by now.
+
+    A call whose attempt is open stays: its reservation is still to be settled.
+    """
+    closed = calls.c.open_micros.is_(None)
+    where = (*_beginning(account, prefix), closed, calls.c.purpose == _purpose(student=True))
+    tx.execute(sa.delete(calls).where(*where))
+
+
+def answered(tx: Connection, account: str, prefix: str) -> set[str]:
+    """Calls that have their answer, of those whose keys begin with `prefix`."""
+    query = sa.select(calls.c.call).where(*_beginning(account, prefix), calls.c.response.is_not(None))
+    return set(tx.execute(query).scalars())
+
+
+def _beginning(account: str, prefix: str) -> tuple[sa.ColumnElement[bool], ...]:
+    return (calls.c.run == account, calls.c.call >= prefix, calls.c.call < prefix + "\U0010ffff")
 
 
 def _where(account: str, call: str) -> tuple[sa.ColumnElement[bool], ...]:

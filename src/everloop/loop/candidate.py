@@ -21,7 +21,7 @@ from everloop.loop.journal import Done
 from everloop.loop.kinds import kind_of
 from everloop.loop.lines import Artifact
 from everloop.loop.proposals import proposal_json, proposal_of
-from everloop.operators.base import Auditor, Case, Plan, Review, Stage
+from everloop.operators.base import Case, Plan, Review, Stage
 from everloop.operators.plans import plan_of
 from everloop.store import candidates, reviews, runs
 from everloop.store.runs import RunRow
@@ -76,20 +76,22 @@ def _prove(context: Context, number: int, name: str) -> list[str]:
 
 def _screen(context: Context, number: int, name: str) -> Done:
     """The allow-list and the auditors that need nothing built."""
-    kind, case = kind_of(context), _case(context, name, number=number)
+    kind, case = kind_of(context), _case(context, number, name, "screen")
     plan = case.proposal.plan
-    outside = sorted({one.target for one in case.proposal.interventions} - kind.targets)
+    declared = {one.target for one in case.proposal.interventions}
+    changed = kind.changes(plan, case.head_plan)
+    outside = sorted((declared | changed) - kind.targets)
     unknown = sorted(set(plan.families) - set(context.domain.families()))
     refused = [f"allow-list: {target:.80} may not be changed" for target in outside]
+    refused += [f"allow-list: it changes {target} and no intervention says so" for target in sorted(changed - declared)]
     other = kind.refuses(plan)
     refused += [f"allow-list: {other}"] if other else []
     refused += [f"allow-list: {family:.80} is no family of {context.domain.name}" for family in unknown]
     # an auditor that is a model is asked only about what the rules let through
-    rules = [auditor for auditor in context.auditors if auditor.stage is Stage.SCREEN and not _asks(auditor)]
-    found = [auditor.review(case) for auditor in rules]
+    panel = [auditor for auditor in context.auditors if auditor.stage is Stage.SCREEN]
+    found = [auditor.review(case) for auditor in panel if not auditor.asks]
     if not refused and all(review.passed for review in found):
-        models = [auditor for auditor in context.auditors if auditor.stage is Stage.SCREEN and _asks(auditor)]
-        found += [auditor.review(case) for auditor in models]
+        found += [auditor.review(case) for auditor in panel if auditor.asks]
     refused += [f"{review.kind}: {review.reason}" for review in found if not review.passed]
     soft = soft_score.score(context, proposal_json(case.proposal), case.head_plan, case.tried)
     found += [soft_score.review(soft)] if soft else []
@@ -102,7 +104,8 @@ def _contamination(context: Context, row: RunRow, number: int, name: str, plan: 
     kind = kind_of(context)
     made = kind.rows(context, plan, gathered)
     refused = [] if made or context.dry else ["data: no sample was verified and there is nothing to replay"]
-    case = _case(context, name, rows=made, reserved=lambda prompt: _owner(prompt, kind.free))
+    refused += kind.defects(context, plan)
+    case = _case(context, number, name, "contamination", rows=made, reserved=_owner)
     found = [auditor.review(case) for auditor in context.auditors if auditor.kind == "contamination"]
     refused += [f"{review.kind}: {review.reason}" for review in found if not review.passed]
     if refused:
@@ -112,22 +115,17 @@ def _contamination(context: Context, row: RunRow, number: int, name: str, plan: 
     return replace(_reviewed(context, number, name, "contamination", found, result), lines=lines)
 
 
-def _owner(prompt: str, free: frozenset[str]) -> str | None:
-    """The set that owns a prompt; None when it is free to become part of a candidate."""
+def _owner(prompt: str) -> str | None:
+    """The set that owns a prompt; None when it is free for training."""
     name = set_of(Item("", prompt, "").content_hash)
-    return None if name in free else name
-
-
-def _asks(auditor: Auditor) -> bool:
-    """Whether an auditor is a language model."""
-    return bool(getattr(auditor, "asks", False))
+    return None if name == "train" else name
 
 
 def _audit(context: Context, number: int, artifact: Artifact, admitted: Json, evaluated: Json) -> Done:
     """Constraints that every candidate must hold, whatever its score."""
     families = screening.added(screening.tallies_of(admitted["families"]), screening.tallies_of(evaluated["families"]))
     results = {family: (tally.wins, tally.losses, tally.pairs) for family, tally in families.items()}
-    case = _case(context, artifact.name, family_results=results, floor=_floor(context))
+    case = _case(context, number, artifact.name, "audit", family_results=results, floor=_floor(context))
     panel = [one for one in context.auditors if one.stage is Stage.AUDIT and one.kind != "contamination"]
     found = [auditor.review(case) for auditor in panel] + _constraints(context, admitted, evaluated)
     refused = [f"{review.kind}: {review.reason}" for review in found if not review.passed]
@@ -206,9 +204,10 @@ def _summary(name: str, decision: str, reasons: list[str], version: str | None) 
 
 def _case(
     context: Context,
+    number: int,
     name: str,
+    phase: str,
     *,
-    number: int | None = None,
     rows: Sequence[Row] = (),
     reserved: Callable[[str], str | None] | None = None,
     family_results: Mapping[str, tuple[int, int, int]] | None = None,
@@ -217,13 +216,13 @@ def _case(
     with context.means.database.read() as tx:
         lines = lines_of(runs.require(tx, context.run))
         stored = candidates.require(tx, context.run, name)
-        diagnosed = diagnosis.read(tx, context.run, number) if number is not None else {}
+        diagnosed = diagnosis.read(tx, context.run, number)
     return Case(
         proposal=proposal_of(stored.proposal),
-        tried=memory.tried(context, lines.moved) if number is not None else [],
+        tried=memory.tried(context, lines.moved),
         brief=context.row.brief,
         families=diagnosed,
-        desk=LoopDesk(context, number, "screen", name) if number is not None else None,
+        desk=LoopDesk(context, number, phase, name),
         head_plan=plan_of(lines.head.plan) if lines.head.plan else None,
         rows=rows,
         reserved=reserved,

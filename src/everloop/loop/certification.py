@@ -61,16 +61,16 @@ class Comparison:
 def certify(context: Context, number: int, *, key: str, last: bool = False) -> Json:
     """Phase: certify when the gate wants to; returns ``{"decision", "version"}``, decision None when it did not."""
     return context.journal.phase(
-        number, "certify", lambda row: _certify(context, row, number, key, last), candidate=key, announce=True
+        number, "certify", lambda row: _certify(context, row, number, last), candidate=key, announce=True
     )
 
 
-def _certify(context: Context, row: RunRow, number: int, key: str, last: bool) -> Done:
+def _certify(context: Context, row: RunRow, number: int, last: bool) -> Done:
     lines = lines_of(row)
     unmoved = lines.head == lines.certified
     if unmoved or not context.gate.wants_certification(lines.gate, last=last):
         return Done({"decision": None, "version": None})
-    seen = _compare(context, lines, number, key)
+    seen = _compare(context, lines, number)
     gate = context.gate.certified(lines.gate, shown=seen.shown)
     if seen.shown:
         version = f"v{int(lines.version[1:]) + 1}"
@@ -93,8 +93,12 @@ def _certify(context: Context, row: RunRow, number: int, key: str, last: bool) -
     return Done(result, [event], write, then)
 
 
-def _compare(context: Context, lines: Lines, number: int, key: str) -> Comparison:
-    """Measure pairs until the gate has decided."""
+def _compare(context: Context, lines: Lines, number: int) -> Comparison:
+    """Measure pairs until the gate has decided.
+
+    Answers are keyed by the attempt, not by the workflow's generation: after a pause those that had come are not paid
+    again.
+    """
     head_at, certified_at = context.checkpoint(lines.head.checkpoint), context.checkpoint(lines.certified.checkpoint)
     rate = lines.dev.head_rate if lines.dev else 0.5
     head: list[Outcome] = []
@@ -107,7 +111,7 @@ def _compare(context: Context, lines: Lines, number: int, key: str) -> Compariso
         if verdict.ruling is not Ruling.MORE:
             break
         more = itemsets.fresh(context, "certify", verdict.more, after=draw)
-        measure = Measure(context, f"r{number}.certify.{key}.{len(head)}")
+        measure = Measure(context, f"r{number}.certify.a{lines.gate.attempts}.{len(head)}")
         head += measure.incumbent(head_at, more.items).outcomes
         certified += Measure(context, f"{measure.key}.certified").incumbent(certified_at, more.items).outcomes
         draw = draw.then(more)

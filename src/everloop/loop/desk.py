@@ -7,6 +7,7 @@ the same turns the same steers, nothing is told twice, and nothing is paid twice
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar, cast
@@ -18,12 +19,15 @@ from everloop.events import Event, EventKind, Json, JsonValue
 from everloop.gateway.base import Use
 from everloop.loop.context import Context
 from everloop.loop.journal import Done
-from everloop.store import steers
+from everloop.store import phases, steers
 
 if TYPE_CHECKING:
     from pydantic_ai.models import Model
 
 T = TypeVar("T")
+
+TURN = "turn-of-model"
+"""Phase of a turn boundary."""
 
 
 class LoopDesk:
@@ -32,6 +36,7 @@ class LoopDesk:
     def __init__(self, context: Context, number: int, phase: str, candidate: str = "") -> None:
         self._context, self._number, self._phase, self._candidate = context, number, phase, candidate
         self._runs = self._turns = 0
+        self._keys: set[str] = set()
 
     def has(self, role: Use) -> bool:
         """Whether the run has a model for the role."""
@@ -53,13 +58,16 @@ class LoopDesk:
     ) -> Sequence[str]:
         """A turn boundary; the steers it returns are delivered with it."""
         self._turns += 1
-        key = ".".join(filter(None, (self._phase, self._candidate, str(self._turns))))
+        # the words are part of the key: another conversation, after a pause, has turns of its own
+        words = hashlib.sha256(f"{tool}\0{text}".encode()).hexdigest()[:12]
+        key = ".".join(filter(None, (self._phase, self._candidate, str(self._turns), words)))
+        self._keys.add(key)
         takes = deliver and role is Use.OPERATOR
         return await asyncio.to_thread(self._boundary, _event(role, tool, text, dict(data)), key, takes)
 
     def _boundary(self, happened: Event, key: str, takes: bool) -> list[str]:
         journalled = self._context.journal.phase(
-            self._number, "turn-of-model", lambda _: self._told(happened, takes), candidate=key
+            self._number, TURN, lambda _: self._told(happened, takes), candidate=key
         )
         return cast(list[str], journalled["steers"])
 
@@ -79,8 +87,20 @@ class LoopDesk:
             steers.mark_delivered(tx, run, [one.id for one in waiting], number)
 
         texts: list[JsonValue] = [one.text for one in waiting]
+        ids: list[JsonValue] = [one.id for one in waiting]
         placed = [replace(one, round=number, phase=self._phase) for one in told]
-        return Done({"steers": texts}, placed, write, columns={"phase": self._phase})
+        return Done({"steers": texts, "ids": ids}, placed, write, columns={"phase": self._phase})
+
+    def unheard(self) -> list[int]:
+        """Steers that were given to a conversation of this phase which was broken off and not taken up again."""
+        with self._context.means.database.read() as tx:
+            found = phases.results(tx, self._context.run, TURN, self._number)
+        return [
+            steer
+            for key, result in found
+            if key.startswith(f"{self._phase}.") and key not in self._keys
+            for steer in cast(list[int], result["ids"])
+        ]
 
     def _name(self, role: Use) -> str | None:
         return cast(str | None, self._context.options.get(f"{role}_model"))

@@ -40,13 +40,16 @@ def final_gate(context: Context, number: int, key: str) -> Json:
 
 def _final(context: Context, row: RunRow, number: int) -> Done:
     lines = lines_of(row)
-    if _held(context, lines, number):
-        return Done({"held": True})
+    held = _held(context)
+    if held and (held[-1]["candidate"], held[-1]["round"]) == (lines.version, number):
+        return Done(
+            {"held": True}
+        )  # this version has had its gate after this very round: no second draw until it passes
     arm = lines.control
     draw = itemsets.fresh(context, "blind", context.limits.blind_n)
     arms = {"v0": lines.base.checkpoint, lines.version: lines.certified.checkpoint}
     arms |= {"control": arm.checkpoint} if arm else {}
-    occasion = f"r{number}.final.g{row.generation}"
+    occasion = f"r{number}.final.{len(held)}"  # not the generation: after a pause, answers are not paid again
     seen: Outcomes = {
         name: Measure(context, f"{occasion}.{name}").incumbent(context.checkpoint(path), draw.items).outcomes
         for name, path in arms.items()
@@ -64,11 +67,10 @@ def _final(context: Context, row: RunRow, number: int) -> Done:
     return Done(record, [event], write)
 
 
-def _held(context: Context, lines: Lines, number: int) -> bool:
-    """Whether this version has had its final gate after this very round: it is not drawn again until it is shown."""
+def _held(context: Context) -> list[Json]:
+    """The final gates so far, oldest first."""
     with context.means.database.read() as tx:
-        held = [one.document for one in gates.listing(tx, context.run) if one.document["gate"] == "final"]
-    return bool(held) and (held[-1]["candidate"], held[-1]["round"]) == (lines.version, number)
+        return [one.document for one in gates.listing(tx, context.run) if one.document["gate"] == "final"]
 
 
 def _record(lines: Lines, arm: Control | None, seen: Outcomes, number: int, violations: Sequence[str]) -> Json:

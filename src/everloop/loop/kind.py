@@ -19,9 +19,6 @@ class Student(Protocol):
     def answers(self, artifact: Path, prompts: Sequence[str], key: str) -> list[str | None]:
         """One greedy answer a prompt, None where the evaluation failed. EvaluationFailed when none took place."""
 
-    def samples(self, artifact: Path, prompts: Sequence[str], key: str, *, k: int, seed: int) -> list[list[str]]:
-        """`k` answers at temperature 1 a prompt."""
-
 
 class Kind(Protocol):
     """One kind of run. `everloop.loop.kinds` has them by the run's mode."""
@@ -33,10 +30,6 @@ class Kind(Protocol):
     @property
     def targets(self) -> frozenset[str]:
         """What a candidate may change: the allow-list of the activity space."""
-
-    @property
-    def free(self) -> frozenset[str]:
-        """Sets whose items may become part of a candidate."""
 
     def student(self, context: Context) -> Student:
         """Who answers."""
@@ -53,8 +46,14 @@ class Kind(Protocol):
     def gather(self, context: Context, number: int, name: str, plan: Plan) -> Json:
         """Phase: what the candidate is made of; no training yet."""
 
+    def changes(self, plan: Plan, head: Plan | None) -> frozenset[str]:
+        """Targets that a plan changes beyond doubt, whatever its interventions say."""
+
     def rows(self, context: Context, plan: Plan, gathered: Json) -> list[Row]:
         """Items that become part of the candidate, for the check of contamination."""
+
+    def defects(self, context: Context, plan: Plan) -> list[str]:
+        """What else is wrong with what it is made of."""
 
     def block(self, lines: Lines, number: int, plan: Plan) -> tuple[Lines, Json | None]:
         """The lines with the control's next block, and that block; None where there is no control."""

@@ -29,8 +29,6 @@ class TrainingKind:
     """Takes `TrainingPlan`."""
     targets = frozenset({"data", "settings"})
     """Which rows, and how they are trained on."""
-    free = frozenset({"train"})
-    """Nothing that is measured is ever trained on."""
 
     def student(self, context: Context) -> Student:
         """The run's trainer."""
@@ -57,6 +55,14 @@ class TrainingKind:
             candidate=name,
             announce=True,
         )
+
+    def changes(self, plan: Plan, head: Plan | None) -> frozenset[str]:  # noqa: ARG002 - a plan is all data and settings
+        """None that could be left unsaid: every training plan is about data and settings."""
+        return frozenset()
+
+    def defects(self, context: Context, plan: Plan) -> list[str]:  # noqa: ARG002 - the judge verified every row
+        """None: rows are gold or were verified."""
+        return []
 
     def rows(self, context: Context, plan: Plan, gathered: Json) -> list[Row]:  # noqa: ARG002 - the rows are in a file
         """The training rows."""

@@ -10,12 +10,15 @@ from everloop.loop import prompts
 from everloop.loop.context import Context
 from everloop.loop.journal import Done
 from everloop.loop.kind import Student
+from everloop.loop.leaks import leaked
 from everloop.loop.lines import Artifact, Control, Lines
 from everloop.loop.prompted_student import PromptedStudent
 from everloop.operators.base import Plan
 from everloop.operators.plans import PromptPlan
+from everloop.store import experiences
 from everloop.store.runs import RunRow
 from everloop.students.base import Row
+from everloop.students.prompt import TARGETS
 from everloop.students.prompt_base import base_prompt
 
 
@@ -26,8 +29,6 @@ class PromptKind:
     """Takes `PromptPlan`."""
     targets = frozenset({"prompt", "context"})
     """The words around a task, and the worked examples before it."""
-    free = frozenset({"train", "diag"})
-    """Diagnosed items are never asked again, so their failures may become worked examples."""
 
     def student(self, context: Context) -> Student:
         """The model named at the start."""
@@ -51,9 +52,25 @@ class PromptKind:
         """Nothing: a prompt plan holds all that it is made of."""
         return {}
 
+    def changes(self, plan: Plan, head: Plan | None) -> frozenset[str]:
+        """Targets of the places in which it differs from the head's prompt."""
+        if not isinstance(plan, PromptPlan) or not isinstance(head, PromptPlan):
+            return frozenset()
+        return frozenset(TARGETS.get(place, "prompt") for place in plan.prompt.changed(head.prompt))
+
     def rows(self, context: Context, plan: Plan, gathered: Json) -> list[Row]:  # noqa: ARG002 - all is in the plan
-        """The worked examples."""
-        return [Row(one.family, one.task, one.answer) for one in cast(PromptPlan, plan).prompt.examples]
+        """Items of evaluation sets that stand anywhere in the prompt."""
+        return [Row(one.family, one.prompt, one.answer) for one in leaked(context, cast(PromptPlan, plan).prompt.text)]
+
+    def defects(self, context: Context, plan: Plan) -> list[str]:
+        """Worked examples that are no failures of this run's diagnoses, or whose answers are not right."""
+        prompt = cast(PromptPlan, plan).prompt
+        with context.means.database.read() as tx:
+            known = experiences.golds(tx, context.run, [one.task for one in prompt.examples])
+        unknown = [one.task for one in prompt.examples if one.task not in known]
+        wrong = [one.task for one in prompt.examples if one.task in known and prompt.answer_of(one) != known[one.task]]
+        found = [f"examples: {task!r:.60} is no task that this run's diagnoses saw fail" for task in unknown[:3]]
+        return found + [f"examples: the answer to {task!r:.60} is not the right one" for task in wrong[:3]]
 
     def block(self, lines: Lines, number: int, plan: Plan) -> tuple[Lines, Json | None]:  # noqa: ARG002 - no control
         """No control, no block."""

@@ -4,21 +4,28 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from everloop.errors import EvaluationFailed, EverloopError, IncumbentUnavailable, ModelRefused
-from everloop.gateway.base import Purpose
+from everloop.events import Json
+from everloop.gateway.base import ModelEntry, Purpose
 from everloop.loop import prompts as prompt_files
 from everloop.loop.context import Context
 from everloop.students.prompt import REPLY_TOKENS, Prompt
+from everloop.students.prompt_base import base_prompt
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage
     from pydantic_ai.settings import ModelSettings
 
     from everloop.gateway.gateway import Gateway
+
+
+def identity(entry: ModelEntry) -> Json:
+    """Who answers and how it is asked, as a dry run's protocol freezes it."""
+    asked: Json = {"temperature": 0.0, "max_tokens": REPLY_TOKENS, "seed": 0, "base_prompt": base_prompt().sha256}
+    return {**entry.identity(), "asked": asked}
 
 
 class PromptedStudent:
@@ -34,42 +41,36 @@ class PromptedStudent:
         EvaluationFailed when it refused all of them; CapReached and ModelUnavailable stop and pause the run.
         """
         prompt, gateway = self._ready(artifact)
-        found = gateway.run(lambda: self._all(prompt, prompts, key, 0.0, 0))
+        found = gateway.run(lambda: self._all(prompt, prompts, key))
         return [None if text is None else prompt.read(text) for text in _measured(found)]
-
-    def samples(self, artifact: Path, prompts: Sequence[str], key: str, *, k: int, seed: int) -> list[list[str]]:
-        """`k` answers at temperature 1 a prompt, each with a seed of its own; fewer where the model refused."""
-        prompt, gateway = self._ready(artifact)
-        drawn = []
-        for place in range(k):
-            asking = partial(self._all, prompt, prompts, f"{key}.{place}", 1.0, seed + place)
-            drawn.append(gateway.run(asking))
-        return [[prompt.read(one) for one in texts if isinstance(one, str)] for texts in zip(*drawn, strict=True)]
 
     def _ready(self, artifact: Path) -> tuple[Prompt, Gateway]:
         """The prompt, and the gateway once the student is known to be the one of the protocol."""
         means, frozen = self._context.means, self._context.row.protocol.get("student")
-        if means.opening.entry(self._model).identity() != frozen:
+        if identity(means.opening.entry(self._model)) != frozen:
             why = f"model {self._model} is configured differently than in the run's protocol"
             raise IncumbentUnavailable(
                 "the student is another one", why=why, then="Configure it as it was, then resume"
             )
         return prompt_files.read(artifact), means.gateway
 
-    async def _all(
-        self, prompt: Prompt, prompts: Sequence[str], key: str, temperature: float, seed: int
-    ) -> list[str | ModelRefused]:
+    async def _all(self, prompt: Prompt, prompts: Sequence[str], key: str) -> list[str | ModelRefused]:
         """The replies, in order. The first error that is not one item's own ends the asking; what is under way ends."""
-        settings: ModelSettings = {"temperature": temperature, "max_tokens": REPLY_TOKENS, "seed": seed}
         failed: list[EverloopError] = []
+        turns = asyncio.Semaphore(self._context.means.opening.entry(self._model).concurrency)
 
         async def ask(place: int, task: str) -> str | ModelRefused:
-            if failed:
-                return ""
+            async with turns:
+                return "" if failed else await answer(prompt.messages(task), f"{key}.{place}")
+
+        async def answer(said: Sequence[tuple[str, str]], call: str) -> str | ModelRefused:
             try:
-                return await self._one(prompt.messages(task), f"{key}.{place}", settings)
+                return await self._one(said, call)
             except ModelRefused as error:
-                return error
+                if error.of_request:
+                    return error  # this item's; a wrong key or model id is everybody's
+                failed.append(error)
+                return ""
             except EverloopError as error:
                 failed.append(error)
                 return ""
@@ -79,8 +80,10 @@ class PromptedStudent:
             raise failed[0]
         return found
 
-    async def _one(self, said: Sequence[tuple[str, str]], key: str, settings: ModelSettings) -> str:
+    async def _one(self, said: Sequence[tuple[str, str]], key: str) -> str:
         from pydantic_ai.models import ModelRequestParameters
+
+        settings: ModelSettings = {"temperature": 0.0, "max_tokens": REPLY_TOKENS, "seed": 0}
 
         model = self._context.means.gateway.model(self._model, self._context.account, key, Purpose.STUDENT)
         response = await model.request(_messages(said), settings, ModelRequestParameters())

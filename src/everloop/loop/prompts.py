@@ -1,4 +1,7 @@
-"""Prompts of a run as files: ``prompts/NAME/prompt.json``, written whole or not at all."""
+"""Prompts of a run as files: ``prompts/NAME-HASH/prompt.json``, written whole or not at all.
+
+The folder is named by the prompt's hash, so that a file that was changed later is not taken for what was measured.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +16,12 @@ from everloop.students.prompt import Prompt
 
 FILE = "prompt.json"
 _LARGEST = 1 << 20
+_DIGITS = 16
 
 
 def write(context: Context, name: str, prompt: Prompt) -> str:
     """Write a prompt; returns its folder relative to the run's. StorageFull when there is no room."""
-    relative = f"prompts/{name}"
+    relative = f"prompts/{name}-{prompt.sha256[:_DIGITS]}"
     folder = context.paths.root / relative
     partial = folder / f".{FILE}.{os.getpid()}.{os.urandom(4).hex()}"
     try:
@@ -41,6 +45,9 @@ def read(folder: Path) -> Prompt:
         data = path.read_bytes()
         if len(data) > _LARGEST:
             raise CheckpointCorrupt(f"prompt {folder.name} is too large")
-        return Prompt.from_json(json.loads(data))
+        prompt = Prompt.from_json(json.loads(data))
     except (OSError, ValueError, InvalidRequest) as error:
         raise CheckpointCorrupt(f"prompt {folder.name} cannot be read", why=str(error)) from error
+    if not folder.name.endswith(f"-{prompt.sha256[:_DIGITS]}"):
+        raise CheckpointCorrupt(f"prompt {folder.name} was changed", why=f"its hash is {prompt.sha256[:_DIGITS]} now")
+    return prompt

@@ -5,7 +5,10 @@ from __future__ import annotations
 from datetime import datetime
 from typing import cast
 
+from sqlalchemy import Connection
+
 from everloop.events import Event, EventKind, Json
+from everloop.ledger import calls
 from everloop.loop import certification, control, durable, final, jobs, screening, start
 from everloop.loop import round as rounds_of
 from everloop.loop.context import Context, Means, lines_of
@@ -177,7 +180,12 @@ def _close(row: RunRow, number: int, reason: str) -> Done:
     state = reason.split(":", 1)[0]
     event = Event(EventKind.ROUND, f"run {row.run} {reason}", number, "end", "loop", data={"state": state})
     columns = {"state": state, "stop_requested": False, "ended_at": iso(utcnow())}
-    return Done({"state": state}, [event], lambda tx: steers.drop(tx, row.run), columns=columns)
+
+    def write(tx: Connection) -> None:
+        steers.drop(tx, row.run)
+        calls.forget_answers(tx, row.run, f"r{number}.")
+
+    return Done({"state": state}, [event], write, columns=columns)
 
 
 def _leave(context: Context, failure: Failure, state: str) -> None:

@@ -23,18 +23,18 @@ from everloop.store.runs import RunRow
 
 def draw_dev(context: Context, number: int, key: str) -> Json:
     """Phase: see that there is a dev set with the head's outcomes on it; drawn anew after a move and at its use cap."""
-    return context.journal.phase(number, "dev", lambda row: _draw_dev(context, row, number, key), candidate=key)
+    return context.journal.phase(number, "dev", lambda row: _draw_dev(context, row, number), candidate=key)
 
 
-def _draw_dev(context: Context, row: RunRow, number: int, key: str) -> Done:
+def _draw_dev(context: Context, row: RunRow, number: int) -> Done:
     lines, size = lines_of(row), context.gate.dev_n or context.limits.dev_n
     if lines.dev is not None and lines.dev.uses < context.limits.dev_use_cap:
         return Done({"generation": lines.dev.generation})
     draw = itemsets.fresh(context, "dev", size)
-    measure = Measure(context, f"r{number}.dev.{key}")
-    answers = measure.incumbent(context.checkpoint(lines.head.checkpoint), draw.items)
     with context.means.database.read() as tx:
         generation = stored_sets.generations(tx, context.run, "dev") + 1
+    measure = Measure(context, f"r{number}.dev.{generation}")
+    answers = measure.incumbent(context.checkpoint(lines.head.checkpoint), draw.items)
     dev = DevSet(generation, dict(draw.start), answers.bits)
     figures = scores(draw.items, answers.outcomes)
     subject = lines.version if lines.head == lines.certified else None

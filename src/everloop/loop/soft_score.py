@@ -1,6 +1,7 @@
 """The soft score in a run: it orders an operator's candidates, is shown beside the rules, and raises the drift alarm.
 
-It never decides. Without a calibration in force nothing of it is seen.
+It accepts and refuses nothing: of several candidates it picks the one that is built. Without a calibration in force
+nothing of it is seen.
 """
 
 from __future__ import annotations
@@ -51,9 +52,8 @@ def review(found: SoftScore) -> Review:
     """The score as a review beside the others."""
     auc = "not measured" if found.auc is None else f"{found.auc:.2f}"
     penalty = f", {found.raw:.2f} before the penalty for similarity" if found.raw and found.penalty < 1 else ""
-    return Review(
-        KIND, True, f"{found.value:.2f}{penalty} (n={found.n} verdicts, held-out AUC {auc}); it decides nothing"
-    )
+    behind = f"n={found.n} verdicts, held-out AUC {auc}"
+    return Review(KIND, True, f"{found.value:.2f}{penalty} ({behind}); it accepts and refuses nothing")
 
 
 def alarm(tx: Connection, run: str, number: int) -> Event | None:

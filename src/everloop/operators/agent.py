@@ -7,6 +7,7 @@ requests, so a turn that was cut off is worked again from the journal.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 
 from pydantic_ai import Agent, AgentRun, CallToolsNode, ModelRetry, RunContext, TextOutput, ToolOutput, UsageLimits
@@ -18,12 +19,12 @@ from everloop.events import JsonValue
 from everloop.gateway.base import Use
 from everloop.operators.agent_checks import Problem, judged
 from everloop.operators.agent_context import keeper
-from everloop.operators.agent_failures import at_desk, reason_of
-from everloop.operators.agent_instructions import HAND_IN, STEER_BYTES, instructions, opening
+from everloop.operators.agent_failures import at_desk, reason_of, unwritable
+from everloop.operators.agent_instructions import HAND_IN, STEER_BYTES, handing_in, instructions, opening
 from everloop.operators.agent_output import MOST_CANDIDATES, Answer, form, read
 from everloop.operators.agent_tools import Allowance, Tools
 from everloop.operators.base import Briefing, Desk, Proposal
-from everloop.operators.quoting import clip, owner, quoted
+from everloop.operators.quoting import clean, clip, owner, quoted
 from everloop.operators.similarity import near
 
 MOST_REQUESTS = 12
@@ -32,6 +33,7 @@ OUTPUT_RETRIES = 2
 """How often an answer that cannot be accepted is given back with the reason."""
 _MOST_PARTS = 32
 _MOST_FEEDBACK = 2_000
+_MOST_TOLD = 16
 
 
 class AgentOperator:
@@ -41,11 +43,14 @@ class AgentOperator:
     """Name used in a start request."""
     asks = True
     """It is a model: a start is refused while none is configured for it."""
+    subjects = ("training", "prompt")
+    """It makes plans that train and plans for prompts."""
 
     def propose(self, briefing: Briefing) -> Sequence[Proposal]:
         """Up to `MOST_CANDIDATES`, best first; empty, with the reason told at the desk, when the model gave none.
 
-        ModelNotConfigured without a desk or a model; CapReached, ModelUnavailable and ModelRefused as the gateway
+        A request that the endpoint refuses (`ModelRefused.of_request`) ends the turn without a candidate.
+        ModelNotConfigured without a desk or a model; CapReached, ModelUnavailable and other refusals as the gateway
         raises them.
         """
         desk = at_desk(briefing.desk, Use.OPERATOR)
@@ -61,6 +66,7 @@ class _Turn:
         self._requests = 0
         self._run: AgentRun[object, Answer] | None = None
         self._given: list[tuple[str, int]] = []
+        self._proposals: tuple[Proposal, ...] = ()
 
     async def take(self, model: Model) -> tuple[Proposal, ...]:
         """The turn, from the first request to the proposals."""
@@ -71,10 +77,9 @@ class _Turn:
         if answer is None:
             await self._tell(f"no candidate: {reason}", {"ended": reason})
             return ()
-        proposals = self._judged(answer)[0]
         if self._late():
             await self._tell("the turn is over", {})
-        return proposals
+        return self._proposals
 
     def _agent(self, model: Model) -> Agent[object, Answer]:
         subject, told = self._briefing.subject, instructions(self._briefing)
@@ -88,7 +93,7 @@ class _Turn:
             name="operator",
             instructions=told,
             output_type=[
-                ToolOutput(form(subject), name=HAND_IN, description="Hand in your candidates, best first."),
+                ToolOutput(form(subject), name=HAND_IN, description=handing_in(self._briefing)),
                 TextOutput(spoken),
             ],
             tools=Tools(self._briefing, self._allowance, self._boundary).all(),
@@ -115,6 +120,8 @@ class _Turn:
     async def _answered(self, response: ModelResponse) -> str:
         """The turn boundary after an answer; why the turn ends here, or nothing."""
         calls = [part.tool_name for part in response.parts if isinstance(part, ToolCallPart)]
+        if why := unwritable(response):
+            return why
         if len(response.parts) > _MOST_PARTS:
             return f"an answer of {len(response.parts)} parts, at most {_MOST_PARTS}"
         if self._allowance.refused and calls and HAND_IN not in calls:
@@ -136,17 +143,28 @@ class _Turn:
 
     async def _checked(self, context: RunContext[object], answer: Answer) -> Answer:
         """Give an answer back with everything that is wrong with it, as long as there are tries left."""
-        proposals, problems = self._judged(answer)
+        # in a thread: other runs' requests share this event loop
+        self._proposals, problems = await asyncio.to_thread(self._judged, answer)
         if problems and not context.last_attempt:
             feedback = "\n".join(dict.fromkeys(f"- {one}" for one in problems))
             raise ModelRetry(f"Not accepted. Mend this and hand in again:\n{clip(feedback, _MOST_FEEDBACK)}")
-        said: list[JsonValue] = [quoted(one.diff, 400) for one in answer.candidates[:MOST_CANDIDATES]]
-        wrong: list[JsonValue] = [quoted(one, 300) for one in problems[:20]]
-        told = f"the operator hands in {len(proposals)} candidate(s)"
+        await self._boundary(None, *self._handed(answer, problems))
+        return answer
+
+    def _handed(self, answer: Answer, problems: Sequence[str]) -> tuple[str, dict[str, JsonValue]]:
+        """What readers are told of an answer: every candidate in it, because not all of them are built."""
+        given, most = len(answer.candidates), self._briefing.candidates
+        told = f"the operator hands in {given} candidate(s)"
+        told += f", of which at most {most} {'is' if most == 1 else 'are'} built" if given > most else ""
         told += f", {len(problems)} defect(s) left" if problems else ""
         told += f"; note: {quoted(answer.note, 300)}" if answer.note.strip() else ""
-        await self._boundary(None, told, {"diffs": said, "defects": wrong})
-        return answer
+        return told, {
+            "candidates": given,
+            "at_most_built": most,
+            "diffs": [quoted(one.diff, 400) for one in answer.candidates[:_MOST_TOLD]],
+            "plans": [clip(clean(one.diff), 1_000) for one in self._proposals],
+            "defects": [quoted(one, 300) for one in problems[:20]],
+        }
 
     def _judged(self, answer: Answer) -> tuple[tuple[Proposal, ...], list[str]]:
         """The proposals of an answer and what is wrong with it, in words."""

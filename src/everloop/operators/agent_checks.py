@@ -18,7 +18,7 @@ from everloop.operators.explanation import diff
 from everloop.operators.figures import FiguresAuditor
 from everloop.operators.instructions import MOST_STEPS
 from everloop.operators.plans import PromptPlan, TrainingPlan
-from everloop.operators.quoting import clean, clip, plain, quoted
+from everloop.operators.quoting import clean, clip, hidden, named, quoted
 from everloop.operators.rationale import RationaleAuditor
 from everloop.operators.significance import SignificanceAuditor
 from everloop.students.base import TrainSettings
@@ -110,17 +110,21 @@ def _prompt(candidate: PromptCandidate, briefing: Briefing) -> tuple[PromptPlan,
     except InvalidRequest as error:
         why = clip(" ".join(clean(error.message).split()), 300)
         return PromptPlan(head, _names(candidate)), [*problems, Problem(f"prompt ({why})", why)]
-    problems += _words(prompt, briefing)
+    problems += _words(prompt, head, briefing)
     return PromptPlan(head if problems else prompt, _names(candidate)), problems
 
 
-def _words(prompt: Prompt, briefing: Briefing) -> Iterator[Problem]:
+def _words(prompt: Prompt, head: Prompt, briefing: Briefing) -> Iterator[Problem]:
     for family in sorted({one.family for one in prompt.examples} - set(briefing.families)):
         yield Problem(f"example of family {_name(family)}", f"an example's family {quoted(family)} does not exist")
-    texts = [prompt.system, prompt.template, prompt.answer_template, prompt.marker]
-    texts += [text for one in prompt.examples for text in (one.task, one.answer)]
-    if not all(plain(text) for text in texts):
-        yield Problem("control characters", "a place of the prompt holds control characters")
+    # only what is new: a head that its owner gave such characters can still be improved
+    texts = {place: str(getattr(prompt, place)) for place in sorted(prompt.changed(head))}
+    if "examples" in texts:
+        texts["examples"] = "".join(one.task + one.answer for one in prompt.examples if one not in head.examples)
+    for place, text in texts.items():
+        if found := hidden(text):
+            told = f"prompt.{place} holds characters that cannot be seen ({named(found)})"
+            yield Problem(f"hidden characters in prompt.{place}", told)
 
 
 def _ranges(candidate: TrainingCandidate, briefing: Briefing) -> Iterator[Problem]:
@@ -167,8 +171,8 @@ def _texts(candidate: Candidate) -> Iterator[Problem]:
     forms: list[BaseModel] = [candidate.rationale, *candidate.interventions]
     for form in forms:
         for name, text in form.model_dump(exclude=set(form.model_extra or {})).items():
-            if not plain(text):
-                yield Problem(f"text {name}", f"{name} holds control characters")
+            if found := hidden(text):
+                yield Problem(f"text {name}", f"{name} holds characters that cannot be seen ({named(found)})")
             if len(text.encode(errors="replace")) > LONGEST_TEXT:
                 yield Problem(f"text {name}", f"{name} is longer than {LONGEST_TEXT} bytes")
 

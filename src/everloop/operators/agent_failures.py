@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
+
 from pydantic_ai.exceptions import (
     ContentFilterError,
     OutputTokenLimitExceeded,
     UnexpectedModelBehavior,
     UsageLimitExceeded,
 )
+from pydantic_ai.messages import ModelResponse, ToolCallPart
 
-from everloop.errors import EverloopError, ModelNotConfigured
+from everloop.errors import EverloopError, ModelNotConfigured, ModelRefused
 from everloop.gateway.base import Use
 from everloop.operators.base import Desk
 from everloop.operators.quoting import clean, clip
@@ -25,12 +28,26 @@ def at_desk(desk: Desk | None, role: Use) -> Desk:
     return desk
 
 
+def unwritable(response: ModelResponse) -> str:
+    """Why an answer can't be worked with at all: no request could repeat it. Empty for every other answer."""
+    try:
+        for part in response.parts:
+            said = part.args if isinstance(part, ToolCallPart) else getattr(part, "content", "")
+            json.dumps([getattr(part, "tool_name", ""), said], ensure_ascii=False, default=str).encode()
+    except ValueError:  # halves of characters, or a number of thousands of digits
+        return "an answer that cannot be written down as text"
+    return ""
+
+
 def reason_of(error: Exception) -> str:
     """Why a model gave no usable answer. Raises `error` when it is not about what the model said.
 
-    An error of the platform that the client library wrapped is raised as it was.
+    An error of the platform that the client library wrapped is raised as it was. That the endpoint does not take this
+    very request is a reason: it would be the same request again, for ever, if the run paused over it.
     """
     ours = _ours(error, set())
+    if isinstance(ours, ModelRefused) and ours.of_request:
+        return clip(" ".join(clean(f"its endpoint does not take the request ({ours.message})").split()), _MOST)
     if ours is not None:
         raise ours
     if isinstance(error, ContentFilterError):

@@ -44,6 +44,7 @@ items, and keeps it only if it is better. Claims are checked; invented figures g
 
 Work: look at the diagnosis, read failures and earlier rounds with the tools if you need them, then call
 `{hand_in}` once with 1 to {candidates} candidates, best first, or with none and a note if you have no idea left.
+{built}
 At most 8 tool calls; the same call is answered twice at most. You can tell readers your thoughts with `propose_plan`.
 
 Each candidate has
@@ -78,11 +79,27 @@ def instructions(briefing: Briefing) -> str:
     task = _TASK.format(
         hand_in=HAND_IN,
         candidates=MOST_CANDIDATES,
+        built=built(briefing),
         targets=", ".join(TARGETS[subject]),
         fields=fields,
         longest=LONGEST_TEXT,
     )
     return f"{task}\n\n{FENCES}"
+
+
+def built(briefing: Briefing) -> str:
+    """How many of an answer's candidates are built, in a sentence."""
+    most = min(briefing.candidates, MOST_CANDIDATES)
+    if most >= MOST_CANDIDATES:
+        return f"All of them are built, at most {most} a round."
+    which = "Only one of them is built" if most == 1 else f"Only {most} of them are built"
+    first = "the first" if most == 1 else f"the first {most}"
+    return f"{which} this round: the best by the soft score, or {first} where there is none. The others are on record."
+
+
+def handing_in(briefing: Briefing) -> str:
+    """What the model is told of the call that hands in."""
+    return f"Hand in up to {MOST_CANDIDATES} candidates, best first. {built(briefing)}"
 
 
 def opening(briefing: Briefing) -> str:

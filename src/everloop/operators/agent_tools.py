@@ -7,7 +7,9 @@ import json
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Annotated
 
+from pydantic import Field
 from pydantic_ai import Tool
 
 from everloop.events import JsonValue
@@ -22,6 +24,9 @@ MOST_SAME = 2
 """Calls of a tool with the same arguments that are answered."""
 MOST_ROWS = 10
 """Most failures or rounds of one call."""
+
+Whole = Annotated[int, Field(ge=-(10**9), le=10**9)]
+"""A number as an argument: what is far from any round or row is given back before anything works with it."""
 
 Boundary = Callable[[str, str, Mapping[str, JsonValue]], Awaitable[None]]
 """Told (tool, text, data) before a tool works."""
@@ -66,7 +71,7 @@ class Tools:
         )
         return [Tool[object](function, sequential=True, takes_ctx=False) for function in functions]
 
-    async def read_failures(self, family: str, limit: int = 5) -> str:
+    async def read_failures(self, family: str, limit: Whole = 5) -> str:
         """Failed answers of the head in this round.
 
         Args:
@@ -77,11 +82,11 @@ class Tools:
             "read_failures", {"family": family, "limit": limit}, lambda: self._failed(family, limit)
         )
 
-    async def read_history(self, before_round: int, limit: int = 5) -> str:
+    async def read_history(self, before_round: Whole, limit: Whole = 5) -> str:
         """What became of earlier rounds, newest first.
 
         Args:
-            before_round: Only rounds before this one; page back with the last round you were shown.
+            before_round: Only rounds before this one, at most the present one; page back with the last you were shown.
             limit: How many, 1 to 10.
         """
         arguments: dict[str, JsonValue] = {"before_round": before_round, "limit": limit}
@@ -137,6 +142,7 @@ class Tools:
             return f"before_round must be at least 1, limit 1 to {MOST_ROWS}"
         if self._briefing.history is None:
             return "No history is kept here."
+        before = min(before, self._briefing.round)  # no later round has ended, and the store holds no such number
         found = self._briefing.history(before, limit)[:limit]
         lines = [f"round {one.round} {one.decision}: {one.summary:.250}\n   plan: {one.plan:.250}" for one in found]
         return fenced(f"{len(found)} rounds before round {before}", "\n".join(lines) or "none", RESULT_BYTES)

@@ -188,6 +188,8 @@ class Briefing:
     """Reads summaries of earlier rounds; None in tests without a store."""
     desk: Desk | None = None
     """For operators that are language models; None where there is no gateway."""
+    candidates: int = 1
+    """Candidates that are built this round; more may be proposed, and the best of them are taken."""
     spend: Callable[[str, int], None] | None = None
     """Called by operators that pay: (what, worst micro-dollars) before each paid request; CapReached stops the run."""
 
@@ -198,6 +200,14 @@ class Operator(Protocol):
     @property
     def name(self) -> str:
         """Name used in a start request."""
+
+    @property
+    def subjects(self) -> tuple[str, ...]:
+        """What its plans make: ``training`` (live runs), ``prompt`` (dry runs), or both."""
+
+    @property
+    def asks(self) -> bool:
+        """Whether it is a language model, so that a run needs one for it."""
 
     def propose(self, briefing: Briefing) -> Sequence[Proposal]:
         """Candidates for this round, best first; empty when it has no idea left. Same briefing, same answer."""
@@ -260,6 +270,10 @@ class Auditor(Protocol):
     @property
     def stage(self) -> Stage:
         """When it works."""
+
+    @property
+    def asks(self) -> bool:
+        """Whether it is a language model; it is then asked last, and only about what the rules let through."""
 
     def review(self, case: Case) -> Review:
         """Look at a case and say pass or reject, with a reason."""

@@ -14,6 +14,8 @@ class ContaminationAuditor:
     """Kind of its reviews."""
     stage = Stage.AUDIT
     """Needs the rows."""
+    asks = False
+    """It is a rule."""
 
     def review(self, case: Case) -> Review:
         """Reject if any row's prompt belongs to another set, or if there is no way to tell."""

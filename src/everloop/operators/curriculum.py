@@ -55,6 +55,10 @@ class Curriculum:
 
     name = "curriculum"
     """Name used in a start request."""
+    subjects = ("training",)
+    """Live runs."""
+    asks = False
+    """Needs no language model."""
 
     def propose(self, briefing: Briefing) -> Sequence[Proposal]:
         """The first idea that was not rejected before, as the only candidate; empty when there is none."""

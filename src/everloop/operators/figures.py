@@ -13,9 +13,16 @@ from collections.abc import Iterator, Mapping
 from everloop.operators.base import Case, FamilyResult, Review, Stage
 
 _LINK = r"(?:\s|[:=(,]|\b(?:at|is|has|scores|only|right|rate)\b)*"
-_RATE = r"(?P<rate>(?:0?\.\d+|1\.0+)(?![\d/%])|\d{1,3}(?:\.\d+)?(?=\s?%))\s?%?"
+_PERCENT = r"\s*(?:[%％]|per\s?cent\b|pct\b)"
+# a share with another unit behind it (‰, points) is neither a rate nor a percentage, so it is not judged
+_RATE = (
+    rf"(?:(?P<percent>\d{{1,3}}(?:\.\d+)?|\.\d+){_PERCENT}(?!\s*points?\b)"
+    rf"|(?P<rate>0?\.\d+|1\.0+)(?!\d|/|{_PERCENT}|\s*(?:‰|(?:per\s?cent(?:age)?\s+)?points?\b|pp\b)))"
+)
+_ALONE = _RATE.replace("<rate>", "<alone>").replace("<percent>", "<alone_percent>")
 _COUNT = (
-    r"(?P<right>\d+)\s*(?:/\s*|of\s+n\s*=\s*|of\s+(?=\d+\s+(?:items|answers|tasks|right|correct)\b))(?P<n>\d+)(?![\d%])"
+    r"(?P<right>\d{1,99})\s*(?:/\s*|of\s+n\s*=\s*|of\s+(?=\d+\s+(?:items|answers|tasks|right|correct)\b))"
+    r"(?P<n>\d{1,99})(?![\d%])"
 )
 _ELSEWHEN = re.compile(
     r"\b(round|earlier|before|previous\w*|formerly|was|were|had|after|target|expect\w*|reach\w*|should|would|could|will|"
@@ -32,6 +39,8 @@ class FiguresAuditor:
     """Kind of its reviews."""
     stage = Stage.SCREEN
     """Needs nothing built."""
+    asks = False
+    """It is a rule."""
 
     def review(self, case: Case) -> Review:
         """Compare every figure that can be told for certain."""
@@ -52,9 +61,7 @@ def _compared(text: str, families: Mapping[str, FamilyResult]) -> Iterator[str]:
             continue
         for family, result in families.items():
             begin = rf"(?<![\w-]){re.escape(family)}(?![\w-]){_LINK}"
-            for found in re.finditer(
-                rf"{begin}(?:{_RATE}{_LINK})?{_COUNT}|{begin}{_RATE.replace('rate', 'alone')}", sentence
-            ):
+            for found in re.finditer(rf"{begin}(?:{_RATE}{_LINK})?{_COUNT}|{begin}{_ALONE}", sentence):
                 yield _contradiction(family, result, found.groupdict())
 
 
@@ -62,12 +69,13 @@ def _contradiction(family: str, result: FamilyResult, quoted: Mapping[str, str |
     truth = f"the diagnosis says {result.right} of n={result.n}"
     if quoted["n"] is not None and (int(quoted["right"] or 0), int(quoted["n"])) != (result.right, result.n):
         return f"why says {family} {quoted['right']} of {quoted['n']}, {truth}"
-    rate = quoted["rate"] or quoted["alone"]
-    if rate is None:
+    percent = quoted["percent"] or quoted["alone_percent"]
+    written = percent or quoted["rate"] or quoted["alone"]
+    if written is None:
         return ""
-    value = float(rate) if rate.startswith((".", "0.", "1.0")) else float(rate) / 100
+    value = float(written) / 100 if percent else float(written)
     # half a step of the last place that was written, and a little for rounding
-    decimals = len(rate.partition(".")[2]) + (0 if rate.startswith((".", "0.", "1.0")) else 2)
-    if result.rate is None or abs(value - result.rate) > 0.51 * 10**-decimals + 1e-9:
-        return f"why says {family} {rate}, {truth}"
+    decimals = len(written.partition(".")[2]) + (2 if percent else 0)
+    if result.rate is None or abs(value - result.rate) > 0.51 * 10.0**-decimals + 1e-9:
+        return f"why says {family} {written}{' %' if percent else ''}, {truth}"
     return ""

@@ -19,6 +19,10 @@ class NoReplay:
 
     name = "no_replay"
     """Name used in a start request."""
+    subjects = ("training",)
+    """Live runs."""
+    asks = False
+    """Needs no language model."""
 
     def propose(self, briefing: Briefing) -> Sequence[Proposal]:
         """The first such idea that was not rejected before; empty when there is none."""

@@ -25,6 +25,10 @@ class PromptSearch:
 
     name = "prompt-search"
     """Name used in a start request."""
+    subjects = ("prompt",)
+    """Dry runs."""
+    asks = False
+    """Needs no language model."""
 
     def propose(self, briefing: Briefing) -> Sequence[Proposal]:
         """The first idea that was not rejected before, as the only candidate; empty when there is none."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable
 
 DATA = "| "
 """Starts every line of data."""
@@ -23,7 +24,11 @@ _ROLE = re.compile(
 _TOKEN = re.compile(
     r"<(?=[|｜])|(?<=[|｜])>|\[(?=\s*/?\s*(?:INST|SYSTEM_PROMPT|TOOL_\w+|AVAILABLE_TOOLS)\b)|<(?=<SYS>)"
 )
-_INVISIBLE = {"Cc", "Cf", "Cs", "Co"}
+_INVISIBLE = {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}
+_BLANK = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2065\u2800\u3164\ufe00-\ufe0f\uffa0\ufff0-\ufff8\U000e0000-\U000e0fff]"
+)
+"""Letters, marks and signs that nothing is drawn for (Unicode: default ignorable; and the blank of Braille)."""
 
 
 def clean(text: str) -> str:
@@ -33,8 +38,27 @@ def clean(text: str) -> str:
 
 
 def plain(text: str) -> bool:
-    """Whether a text is text: no control characters but tabs and line ends, no halves of characters."""
-    return not any(unicodedata.category(letter) in {"Cc", "Cs"} and letter not in "\t\n\r" for letter in text)
+    """Whether all of a text can be seen: of what has no shape only tabs and line feeds."""
+    return not hidden(text)
+
+
+def hidden(text: str) -> tuple[str, ...]:
+    """The characters of a text that nobody would see, each once: control, format, private, halves, blanks.
+
+    A student reads them all the same, so they could tell it what no auditor and no person has read.
+    """
+    return tuple(dict.fromkeys(letter for letter in text if letter != "\n" and not _visible(letter)))
+
+
+def named(letters: Iterable[str], most: int = 5) -> str:
+    """Characters by their numbers, as in ``U+200B, U+E0041``."""
+    names = [f"U+{ord(letter):04X}" for letter in letters]
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def revealed(text: str) -> str:
+    """The text with every character that cannot be seen written as an escape, so that a reader sees it is there."""
+    return "".join(letter if letter == "\n" or _visible(letter) else _escape(letter) for letter in text)
 
 
 def clip(text: str, most: int) -> str:
@@ -51,6 +75,11 @@ def fenced(what: str, text: str, most: int) -> str:
     return _block(f"data: {what}", "end of data", DATA, text, most)
 
 
+def fits(what: str, text: str, most: int) -> bool:
+    """Whether `fenced` shows all of the text: marks and what is broken make it longer than it was."""
+    return len(_body(DATA, text).encode()) <= _room(f"data: {what}", "end of data", most)
+
+
 def owner(what: str, text: str, most: int) -> str:
     """The owner's words under the heading `what`, told apart from data by another mark."""
     return _block(f"owner: {what}", "end of owner", OWNER, text, most)
@@ -62,8 +91,15 @@ def quoted(text: object, most: int = 80) -> str:
 
 
 def _block(head: str, end: str, mark: str, text: str, most: int) -> str:
-    body = "\n".join(mark + line for line in _broken(clean(text)).split("\n"))
-    return f"[{head}]\n{clip(body, most - len(head) - len(end) - 6)}\n[{end}]"
+    return f"[{head}]\n{clip(_body(mark, text), _room(head, end, most))}\n[{end}]"
+
+
+def _body(mark: str, text: str) -> str:
+    return "\n".join(mark + line for line in _broken(clean(text)).split("\n"))
+
+
+def _room(head: str, end: str, most: int) -> int:
+    return most - len(head.encode()) - len(end) - 6
 
 
 def _broken(text: str) -> str:
@@ -73,4 +109,8 @@ def _broken(text: str) -> str:
 
 
 def _visible(letter: str) -> bool:
-    return letter == "\t" or unicodedata.category(letter) not in _INVISIBLE
+    return letter == "\t" or not (unicodedata.category(letter) in _INVISIBLE or _BLANK.match(letter))
+
+
+def _escape(letter: str) -> str:
+    return f"\\u{ord(letter):04x}" if ord(letter) <= 0xFFFF else f"\\U{ord(letter):08x}"

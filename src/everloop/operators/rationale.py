@@ -28,6 +28,8 @@ class RationaleAuditor:
     """Kind of its reviews."""
     stage = Stage.SCREEN
     """Needs nothing built."""
+    asks = False
+    """It is a rule."""
 
     def review(self, case: Case) -> Review:
         """Reject with every defect that was found."""

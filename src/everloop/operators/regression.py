@@ -14,6 +14,8 @@ class RegressionAuditor:
     """Kind of its reviews."""
     stage = Stage.AUDIT
     """Needs the measurement."""
+    asks = False
+    """It is a rule."""
 
     def review(self, case: Case) -> Review:
         """Reject if a family fell by more than the floor allows, or if no family was measured."""

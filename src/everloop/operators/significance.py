@@ -7,7 +7,7 @@ head is other data, and the next step of self-training.
 from __future__ import annotations
 
 from everloop.operators.base import Case, Plan, Review, Stage
-from everloop.operators.similarity import NEAR, near
+from everloop.operators.similarity import NEAR, alike
 
 
 class SignificanceAuditor:
@@ -17,6 +17,8 @@ class SignificanceAuditor:
     """Kind of its reviews."""
     stage = Stage.SCREEN
     """Needs nothing built."""
+    asks = False
+    """It is a rule."""
 
     def review(self, case: Case) -> Review:
         """Reject if the plan repeats the head's or an earlier rejected one."""
@@ -24,15 +26,17 @@ class SignificanceAuditor:
         earlier = [(f"plan {one.decision} before ({one.reason:.80})", one.plan) for one in case.tried]
         if case.head_plan is not None and not plan.renews:
             earlier.insert(0, ("plan that made the head", case.head_plan))
+        closest = 0.0
         for whose, other in earlier:
-            if near(plan, other):
-                return Review(self.kind, False, f"{_how(plan, other)} the {whose}")
-        closest = max((plan.similarity(other) for _, other in earlier), default=0.0)
+            found = alike(plan, other)
+            if found >= NEAR:
+                return Review(self.kind, False, f"{_how(plan, other, found)} the {whose}")
+            closest = max(closest, found)
         reason = f"differs from {len(earlier)} earlier plans; the closest has similarity {closest:.2f} (below {NEAR:g})"
         return Review(self.kind, True, reason)
 
 
-def _how(plan: Plan, other: Plan) -> str:
+def _how(plan: Plan, other: Plan, found: float) -> str:
     if plan.fingerprint() == other.fingerprint():
         return "identical to"
-    return f"near-duplicate (similarity {plan.similarity(other):.2f}, limit {NEAR:g}) of"
+    return f"near-duplicate (similarity {found:.2f}, limit {NEAR:g}) of"

@@ -10,4 +10,9 @@ NEAR = 0.9
 
 def near(one: Plan, other: Plan) -> bool:
     """Whether two plans are near-duplicates; the same fingerprint always is."""
-    return one.fingerprint() == other.fingerprint() or one.similarity(other) >= NEAR
+    return alike(one, other) >= NEAR
+
+
+def alike(one: Plan, other: Plan) -> float:
+    """How similar two plans are, 0..1; the same fingerprint is 1."""
+    return 1.0 if one.fingerprint() == other.fingerprint() else one.similarity(other)

@@ -24,6 +24,10 @@ class Useless:
 
     name = "useless"
     """Name used in a start request."""
+    subjects = ("training",)
+    """Live runs."""
+    asks = False
+    """Needs no language model."""
 
     def propose(self, briefing: Briefing) -> Sequence[Proposal]:
         """Always one candidate, whatever was rejected before."""

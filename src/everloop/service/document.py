@@ -51,7 +51,7 @@ _TOOLS = {
     "final": ("loop", "gate"),
 }
 
-_TURNS = {"propose", "screen"}
+_TURNS = {"propose", "screen", "audit"}
 """Phases in which a language model may work in turns."""
 
 

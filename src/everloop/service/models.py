@@ -7,6 +7,7 @@ import uuid
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
+from urllib.parse import urlsplit
 
 from sqlalchemy import Connection
 
@@ -32,6 +33,8 @@ TEST_SECONDS = 60.0
 """Longest that `test` waits for the answer."""
 TEST_REQUEST = "Answer with the one word: ready"
 """What `test` asks."""
+OWN = {"openai": "openai.com", "anthropic": "anthropic.com"}
+"""Provider -> domain of its own endpoints, where the price list holds."""
 
 T = TypeVar("T")
 
@@ -41,18 +44,27 @@ def add(installation: Installation, entry: ModelEntry, key: str | None, *, allow
 
     InvalidRequest for a field that cannot be accepted; ModelNotConfigured when no price is known for it.
     """
+    if entry.key_source is KeySource.FILE:
+        entry = replace(entry, key_name="")
     checked(entry, allow_http=allow_http)
     _check_usable(entry)
     keys = Secrets(installation.home)
-    if entry.key_source is KeySource.FILE:
-        if key is None:
-            raise InvalidRequest(f"model {entry.name} needs a key", why="none was given", then="Use --key-stdin")
-        keys.write(entry.name, checked_key(key))
-    elif key is not None:
-        raise InvalidRequest("a key was given", why=f"the key of {entry.name} is not kept in a file")
-    _written(installation, lambda tx: models.put(tx, entry.name, document_of(entry)))
     if entry.key_source is not KeySource.FILE:
-        keys.remove(entry.name)
+        if key is not None:
+            raise InvalidRequest("a key was given", why=f"the key of {entry.name} is not kept in a file")
+        _replaced(keys, _put(installation, entry), entry)
+        return entry
+    if key is None:
+        raise InvalidRequest(f"model {entry.name} needs a key", why="none was given", then="Use --key-stdin")
+    # Whoever reads an entry, old or new, finds the key that was given for it: the new file is there before the new
+    # entry, and the old one goes after the old entry.
+    entry = replace(entry, key_name=keys.write(checked_key(key)))
+    try:
+        old = _put(installation, entry)
+    except BaseException:
+        keys.remove(entry.key_name)
+        raise
+    _replaced(keys, old, entry)
     return entry
 
 
@@ -68,10 +80,10 @@ def listing(installation: Installation) -> list[ModelEntry]:
 
 def remove(installation: Installation, name: str) -> None:
     """Forget a model and delete its key file. ModelNotConfigured when there is none of that name."""
-
     entry = find(installation, name)
     # The key goes first: a failure between the two must not leave a key behind that nothing names.
-    Secrets(installation.home).remove(entry.name)
+    if entry.key_source is KeySource.FILE:
+        Secrets(installation.home).remove(entry.key_name)
     _written(installation, lambda tx: models.remove(tx, entry.name))
 
 
@@ -142,6 +154,23 @@ def _text(response: ModelResponse) -> str | None:
     return (response.text or "").strip() or None
 
 
+def _put(installation: Installation, entry: ModelEntry) -> ModelEntry | None:
+    """Store the entry; the one it replaces, if there was one."""
+
+    def put(tx: Connection) -> ModelEntry | None:
+        known = models.get(tx, entry.name)
+        models.put(tx, entry.name, document_of(entry))
+        return None if known is None else entry_of(known.document)
+
+    return _written(installation, put)
+
+
+def _replaced(keys: Secrets, old: ModelEntry | None, new: ModelEntry) -> None:
+    """Delete the key file of an entry that was replaced."""
+    if old is not None and old.key_source is KeySource.FILE and old.key_name != new.key_name:
+        keys.remove(old.key_name)
+
+
 def _check_usable(entry: ModelEntry) -> None:
     """That the gateway can speak to it and knows its price; nothing is sent."""
     from pydantic_ai.exceptions import UserError
@@ -155,11 +184,23 @@ def _check_usable(entry: ModelEntry) -> None:
     except UserError as error:
         why = str(error).splitlines()[0]
         raise InvalidRequest(f"the provider {entry.provider!r} cannot be used", why=why) from error
+    then = "Give --input-price and --output-price, US dollars for a million tokens; 0 and 0 for a local model"
+    if entry.input_usd_per_mtok is None and not _at_home(entry):
+        host = urlsplit(entry.base_url).hostname
+        why = f"the price list holds for endpoints of {entry.provider} itself, and {host} is none"
+        raise ModelNotConfigured(f"model {entry.name} needs a price of its own", why=why, then=then)
     try:
         price_of(entry)
     except ModelNotConfigured as error:
-        then = "Give --input-price and --output-price, US dollars for a million tokens; 0 and 0 for a local model"
         raise ModelNotConfigured(error.what, why=error.why, then=then) from error
+
+
+def _at_home(entry: ModelEntry) -> bool:
+    """Whether an entry's endpoint is its provider's own; what another one asks is not known."""
+    if not entry.base_url:
+        return True
+    own, host = OWN.get(entry.provider), urlsplit(entry.base_url).hostname or ""
+    return own is not None and (host == own or host.endswith(f".{own}"))
 
 
 def _read(installation: Installation, work: Callable[[Connection], T]) -> T:

@@ -24,6 +24,8 @@ _TRAINERS = {"synthetic": "synthetic"}
 """Trainers of domains whose student is not the built-in one."""
 NO_TRAINER = "none"
 """Trainer of a dry run."""
+DRY_DEV_N = 60
+"""`Limits.dev_n` of a dry run that names none: what the gate's setting ``agent`` is made for."""
 DRY_OPERATOR = "prompt-search"
 """Operator of a dry run that names none."""
 AGENT, CHECKERS = "agent", ("figures", "reviewer")
@@ -93,7 +95,7 @@ class StartRequest:
         return cls(
             run=_run(document.get("run")),
             brief=_brief(document.get("brief")),
-            limits=Limits.from_json(cast(Json, document.get("limits"))),
+            limits=Limits.from_json(_limits(document, dry_run=dry_run)),
             domain=domain,
             rounds=whole(document.get("rounds", 3), "rounds", *ROUNDS),
             goal=Goal.from_json(cast(Json, document["goal"])) if document.get("goal") is not None else None,
@@ -145,6 +147,8 @@ def _text(document: Json, name: str, default: str) -> str:
 def _names(value: JsonValue) -> tuple[str, ...]:
     if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
         raise InvalidRequest("options.auditors must be a list of names", why=f"got {value!r:.80}")
+    if len(set(value)) < len(value):
+        raise InvalidRequest("options.auditors names one twice", why=f"got {value!r:.120}")
     missing = [name for name in ("contamination", "regression") if name not in value]
     if missing:
         raise InvalidRequest(f"options.auditors lacks {missing[0]}", why="no run goes without it")
@@ -193,6 +197,12 @@ def _refuse_unknown(document: Json, known: tuple[str, ...], prefix: str) -> None
     unknown = sorted(set(document) - set(known))
     if unknown:
         raise InvalidRequest(f"{prefix}{unknown[0]} is not known", then=f"Known: {', '.join(known)}")
+
+
+def _limits(document: Json, *, dry_run: bool) -> Json:
+    """The limits asked for; in a dry run, where measuring is what costs, with a smaller dev set as default."""
+    given = cast(Json, document.get("limits"))
+    return {"dev_n": DRY_DEV_N} | given if dry_run and isinstance(given, dict) else given
 
 
 def _dry(document: Json) -> tuple[bool, str | None]:

@@ -60,11 +60,13 @@ def choose(
     model without a known price.
     """
     options = request.options
+    _refuse_unused(options.operator_model, "operator_model", operator.asks)
+    _refuse_unused(options.auditor_model, "auditor_model", any(one.asks for one in auditors))
     first = None
-    if asks(operator):
+    if operator.asks:
         first = _of(installation, options.operator_model, Use.OPERATOR) or _missing("operator", Use.OPERATOR)
     second = None
-    if any(asks(one) for one in auditors):
+    if any(one.asks for one in auditors):
         second = _of(installation, options.auditor_model, Use.AUDITOR) or first or _missing("auditor", Use.AUDITOR)
     student = None
     if request.dry_run:
@@ -75,9 +77,10 @@ def choose(
     return roles
 
 
-def asks(plugin: object) -> bool:
-    """Whether an operator or auditor is a language model (its attribute `asks`)."""
-    return bool(getattr(plugin, "asks", False))
+def _refuse_unused(name: str | None, option: str, used: bool) -> None:
+    if name is not None and not used:
+        why = "neither the operator nor an auditor of this run is a language model in that role"
+        raise InvalidRequest(f"options.{option} names {name}, which nobody would ask", why=why, then="Leave it out")
 
 
 def _of(installation: Installation, name: str | None, use: Use) -> ModelEntry | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Callable
+from math import inf
 from typing import TypeVar
 
 import psutil
@@ -18,6 +19,7 @@ from everloop.evidence.planning import worst_case
 from everloop.evidence.protocol import EvaluationProtocol
 from everloop.ledger import caps
 from everloop.loop.jobs import ATTEMPTS
+from everloop.loop.prompted_student import identity
 from everloop.operators.auditors import panel as find_panel
 from everloop.operators.registry import operator as find_operator
 from everloop.remote.launchers.registry import launcher as find_launcher
@@ -48,8 +50,12 @@ def start(installation: Installation, request: StartRequest, caller: Caller = LO
     if request.goal is not None and request.goal.split not in {"all", *domain.families()}:
         known = ", ".join(("all", *domain.families()))
         raise InvalidRequest(f"goal.split {request.goal.split} is not known", then=f"Known: {known}")
+    subject = "prompt" if request.dry_run else "training"
+    if subject not in operator.subjects:
+        fits = "live runs, which train" if "training" in operator.subjects else "dry runs, which change a prompt"
+        raise InvalidRequest(f"operator {request.options.operator} is for {fits}", then="Name another operator")
     roles = choose(installation, request, operator, panel)
-    protocol = protocols.freeze(request, domain, roles.student.identity() if roles.student else None)
+    protocol = protocols.freeze(request, domain, identity(roles.student) if roles.student else None)
     worst = _worst_case(installation, request, roles, gate_from_json(dict(protocol.gate)))
     new = _new_run(request, protocol, caller, roles, worst)
 
@@ -73,7 +79,7 @@ def _worst_case(installation: Installation, request: StartRequest, roles: Roles,
     """
     settings = installation.settings
     if request.dry_run:
-        return request.limits.model_usd_cap if roles.paid else 0.0
+        return min(request.limits.model_usd_cap, request.limits.usd_cap or inf) if roles.paid else 0.0
     inline = find_trainer(request.options.trainer).capabilities().inline
     jobs = 0 if inline else ATTEMPTS * (2 * request.rounds + 1)
     job_usd = settings.local_usd_per_hour * settings.job_time_limit_seconds / 3600

@@ -43,6 +43,14 @@ def put(tx: Connection, run: str, found: Sequence[ExperienceRow]) -> None:
     insert_new(tx, experiences, [asdict(one) | {"run": run, "rolled_back": False} for one in found])
 
 
+def golds(tx: Connection, run: str, goals: Sequence[str]) -> dict[str, str]:
+    """Task -> right answer, of those tasks that the run has experiences of."""
+    query = sa.select(experiences.c.goal, experiences.c.gold).where(
+        experiences.c.run == run, experiences.c.goal.in_(list(goals)), experiences.c.rolled_back.is_(False)
+    )
+    return {row.goal: row.gold for row in tx.execute(query)}
+
+
 def recent(tx: Connection, run: str, number: int, limit: int) -> list[ExperienceRow]:
     """Experiences of a round, in the order of collection."""
     names = [experiences.c[name] for name in ExperienceRow.__slots__]

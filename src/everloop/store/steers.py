@@ -46,6 +46,12 @@ def mark_delivered(tx: Connection, run: str, ids: Sequence[int], number: int) ->
     tx.execute(sa.update(steers).where(*where).values(status="delivered", round=number, delivered_at=iso(utcnow())))
 
 
+def requeue(tx: Connection, run: str, ids: Sequence[int]) -> None:
+    """Let delivered steers wait again: what they were delivered to was given up."""
+    where = (steers.c.run == run, steers.c.id.in_(list(ids)), steers.c.status == "delivered")
+    tx.execute(sa.update(steers).where(*where).values(status="queued", round=None, delivered_at=None))
+
+
 def drop(tx: Connection, run: str) -> None:
     """Drop what is still queued: the run has ended."""
     where = (steers.c.run == run, steers.c.status == "queued")

@@ -14,8 +14,12 @@ from everloop.events import Json, JsonValue
 
 PLACES = ("system", "template", "answer_template", "examples", "layout", "reader", "marker")
 """Every place a candidate may change."""
+TARGETS = {"examples": "context", "layout": "context"}
+"""Place -> what an intervention that changes it targets, where that is not ``prompt``."""
 LONGEST = 4000
 """Most characters of a text place."""
+LONGEST_OF_ALL = 16_000
+"""Most characters of all places together."""
 MOST_EXAMPLES = 16
 """Most worked examples."""
 REPLY_TOKENS = 48
@@ -88,7 +92,23 @@ class Prompt:
         for one in self.examples:
             _text("examples", one.task)
             _text("examples", one.answer)
+        if len(self.text) > LONGEST_OF_ALL:
+            raise InvalidRequest("the prompt is too long", why=f"{len(self.text)} characters, at most {LONGEST_OF_ALL}")
         return self
+
+    @property
+    def text(self) -> str:
+        """All that a student may read of it, without a task."""
+        shown = [f"{one.task}\n{one.answer}" for one in self.examples]
+        return "\n".join([self.system, self.template, self.answer_template, self.marker, *shown])
+
+    def changed(self, other: Prompt) -> frozenset[str]:
+        """Places in which two prompts differ."""
+        return frozenset(place for place in PLACES if getattr(self, place) != getattr(other, place))
+
+    def answer_of(self, example: Example) -> str:
+        """The answer that this prompt's own reader finds in a worked example."""
+        return self.read(self._answered(example.answer))
 
     def messages(self, task: str) -> list[tuple[str, str]]:
         """The conversation for a task: (``system``|``user``|``assistant``, text), the last one the user's."""
@@ -109,7 +129,7 @@ class Prompt:
             numbers = _NUMBER.findall(reply)
             return numbers[-1].replace(",", "") if numbers else ""
         _, found, after = reply.rpartition(self.marker)
-        return after.strip().splitlines()[0].strip(" .*") if found and after.strip() else ""
+        return after.partition("\n")[0].strip(" .*\t\r") if found else ""
 
     def _asked(self, task: str) -> str:
         return self.template.replace("{task}", task)
@@ -155,7 +175,8 @@ class Prompt:
         return hashlib.sha256(json.dumps(self.to_json(), sort_keys=True).encode()).hexdigest()
 
 
-_NUMBER = re.compile(r"(?<![\d.])\d{1,3}(?:,\d{3})+(?![\d])|\d+", re.ASCII)
+_NUMBER = re.compile(r"(?:(?<![\w.)])-)?(?:(?<![\d.])\d{1,3}(?:,\d{3})+(?!\d)|\d+)", re.ASCII)
+"""A minus counts where nothing stands directly before it that it could be taken from."""
 
 
 def _text(place: str, text: str) -> None:
