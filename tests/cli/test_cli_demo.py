@@ -14,6 +14,12 @@ from pathlib import Path
 import psutil
 import pytest
 
+from everloop.cli.demo import _dry_request
+from everloop.service import local_model, models, runs
+from everloop.service.installation import open_installation
+from everloop.service.request import StartRequest
+from everloop.settings import Settings
+
 EL = [sys.executable, "-m", "everloop.cli.main"]
 
 
@@ -22,7 +28,7 @@ def environment(home: Path) -> dict[str, str]:
 
 
 def demo(home: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    argv = [*EL, "demo", "--domain", "synthetic", *options]
+    argv = [*EL, "demo", *([] if "--resume" in options else ["--domain", "synthetic"]), *options]
     return subprocess.run(argv, env=environment(home), capture_output=True, text=True, timeout=240)
 
 
@@ -48,7 +54,10 @@ def test_a_taken_name_gives_the_next_and_says_so(tmp_path: Path) -> None:
     assert named.stderr.startswith("RSI_CONFLICT: ")
 
 
-def test_ctrl_c_leaves_the_run_resumable_and_says_how(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_ctrl_c_and_sigterm_leave_the_run_resumable_and_say_how(
+    tmp_path: Path, sent: signal.Signals, code: int
+) -> None:
     argv = [*EL, "demo", "--domain", "synthetic", "--rounds", "200"]
     child = subprocess.Popen(argv, env=environment(tmp_path), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert child.stdout is not None
@@ -56,15 +65,47 @@ def test_ctrl_c_leaves_the_run_resumable_and_says_how(tmp_path: Path) -> None:
         if line.startswith("[round 2/"):
             break
     workers = psutil.Process(child.pid).children(recursive=True)
-    child.send_signal(signal.SIGINT)
+    child.send_signal(sent)
     _, told = child.communicate(timeout=60)
-    assert child.returncode == 130
+    assert child.returncode == code
     assert "Traceback" not in told
     assert "el demo --resume synthetic-1" in told
+    gone(workers)
+
+
+def gone(processes: list[psutil.Process]) -> None:
+    assert processes
     deadline = time.monotonic() + 20
-    while any(one.is_running() and one.status() != psutil.STATUS_ZOMBIE for one in workers):
+    while any(one.is_running() and one.status() != psutil.STATUS_ZOMBIE for one in processes):
         assert time.monotonic() < deadline
         time.sleep(0.1)
+
+
+def test_sigterm_ends_the_local_model_too(tmp_path: Path) -> None:
+    argv = [*EL, "demo", "--dry", "--fast"]
+    child = subprocess.Popen(argv, env=environment(tmp_path), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert child.stdout is not None
+    deadline, children = time.monotonic() + 60, []
+    while len(children) < 2:  # the local model and the worker
+        assert time.monotonic() < deadline and child.poll() is None
+        children = psutil.Process(child.pid).children()
+        time.sleep(0.1)
+    children = psutil.Process(child.pid).children(recursive=True)
+    child.send_signal(signal.SIGTERM)
+    _, told = child.communicate(timeout=60)
+    assert child.returncode == 143
+    assert "el demo --resume sums-prompt-1" in told and "Traceback" not in told
+    gone(children)
+
+
+@pytest.mark.parametrize("fast", [False, True])
+def test_the_sizes_of_a_dry_demo_fit_the_supply(tmp_path: Path, fast: bool) -> None:
+    installation = open_installation(Settings(home=tmp_path))
+    models.add(installation, local_model.entry("http://127.0.0.1:9/v1"), None)
+    asked = StartRequest.from_json({"run": "dry-1", **_dry_request(None, None, 0, fast=fast)})
+    started = runs.start(installation, asked)
+    installation.close()
+    assert (started["mode"], started["domain"], started["rounds_target"]) == ("dry", "sums", 1 if fast else 3)
 
 
 def test_a_run_that_was_interrupted_goes_on_to_its_end(tmp_path: Path) -> None:
@@ -87,6 +128,9 @@ def test_a_run_that_was_interrupted_goes_on_to_its_end(tmp_path: Path) -> None:
     [
         (["--resume", "nobody"], 1, "RSI_RUN_NOT_FOUND: "),
         (["--resume", "x", "--rounds", "2"], 2, "Usage: "),
+        (["--resume", "x", "--seed", "0"], 2, "Usage: "),
+        (["--resume", "x", "--domain", "arith"], 2, "Usage: "),
+        (["--resume", "x", "--dry"], 2, "Usage: "),
         (["--rounds", "0"], 2, "Usage: "),
         (["--seed", "-1"], 2, "Usage: "),
         (["--run", "No Such Name"], 1, "INVALID_RSI_REQUEST: "),

@@ -38,7 +38,7 @@ class KeySource(StrEnum):
     NONE = "none"
     """The endpoint takes no key."""
     FILE = "file"
-    """``HOME/keys/NAME``, mode 0600."""
+    """A file of its own in ``HOME/keys``, mode 0600; `ModelEntry.key_name` names it."""
     ENVIRONMENT = "environment"
     """An environment variable of the process that holds the gateway."""
 
@@ -58,7 +58,7 @@ class ModelEntry:
     key_source: KeySource = KeySource.NONE
     """Where its API key comes from."""
     key_name: str = ""
-    """Environment variable that holds the key, with `KeySource.ENVIRONMENT`."""
+    """Environment variable that holds the key, or id of its key file; which one, `key_source` tells."""
     uses: tuple[Use, ...] = ()
     """What it may be used for; the first model configured for a use is that use's default."""
     input_usd_per_mtok: float | None = None

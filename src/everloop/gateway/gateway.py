@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import sys
 import threading
-from collections.abc import Awaitable, Callable, Coroutine
-from concurrent.futures import CancelledError, Future
+from collections.abc import Awaitable, Callable
+from concurrent.futures import CancelledError
 from typing import TYPE_CHECKING, Self, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -59,14 +59,14 @@ class Gateway:
 
     def run(self, work: Callable[[], Awaitable[T]] | Awaitable[T]) -> T:
         """From synchronous code: do `work` in the gateway's own event loop and wait for it."""
-        loop = self._own_loop()
         if threading.current_thread() is self._thread:
             raise Conflict("the gateway waits for itself", then="Await the work instead of running it")
 
         async def all_of_it() -> T:
             return await (work() if callable(work) else work)
 
-        future = _submitted(all_of_it(), loop)
+        with self._lock:  # `close` takes it too: what is handed in before the loop is told to stop is done or cancelled
+            future = asyncio.run_coroutine_threadsafe(all_of_it(), self._own_loop())
         try:
             return future.result()
         except CancelledError:
@@ -149,14 +149,6 @@ class Gateway:
                 self._thread = threading.Thread(target=_serve, args=(self._loop,), name="gateway", daemon=True)
                 self._thread.start()
             return self._loop
-
-
-def _submitted(work: Coroutine[None, None, T], loop: asyncio.AbstractEventLoop) -> Future[T]:
-    try:
-        return asyncio.run_coroutine_threadsafe(work, loop)
-    except RuntimeError:  # the loop was closed between the look at it and now
-        work.close()
-        raise _closed() from None
 
 
 def _closed() -> ModelUnavailable:

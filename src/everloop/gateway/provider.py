@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 from inspect import signature
 from typing import TYPE_CHECKING, cast
@@ -95,6 +94,7 @@ def _anthropic(entry: ModelEntry, key: str, client: httpx2.AsyncClient) -> Model
 
 
 def _other(entry: ModelEntry, key: str, client: httpx2.AsyncClient) -> Model:
+    from openai import AsyncOpenAI
     from pydantic_ai.models import infer_model
     from pydantic_ai.providers import infer_provider_class
 
@@ -107,8 +107,8 @@ def _other(entry: ModelEntry, key: str, client: httpx2.AsyncClient) -> Model:
         place = next((name for name in ("base_url", "api_base") if name in known), None)
         if entry.base_url and place is None:
             raise _unfit(entry, "it takes no base URL, so its requests would go elsewhere")
-        if not entry.base_url and place is not None and _moved(entry.provider):
-            raise _unfit(entry, f"{_moved(entry.provider)} of the environment would move its requests")
+        if not entry.base_url and place is not None:
+            raise _unfit(entry, "it needs a base URL: its endpoint would be taken from the environment")
         if entry.base_url and place is not None:
             given[place] = entry.base_url
         make: Callable[..., Provider[object]] = maker  # the base class has no arguments, those that are used do
@@ -121,14 +121,12 @@ def _other(entry: ModelEntry, key: str, client: httpx2.AsyncClient) -> Model:
     sdk = provider.client
     if hasattr(sdk, "max_retries"):
         sdk.max_retries = 0
+    if isinstance(
+        sdk, AsyncOpenAI
+    ):  # nothing of the environment's OPENAI_CUSTOM_HEADERS, OPENAI_ORG_ID, OPENAI_PROJECT_ID
+        sdk.organization = sdk.project = None
+        sdk._custom_headers = {"Authorization": f"Bearer {key}"}
     return model
-
-
-def _moved(provider: str) -> str:
-    """A variable of the environment that names another endpoint for the provider; empty when there is none."""
-    first = provider.split("-")[0].split(":")[0].upper()
-    names = (f"{first}_BASE_URL", f"{provider.replace('-', '_').upper()}_BASE_URL", f"{first}_API_BASE")
-    return next((name for name in names if os.environ.get(name)), "")
 
 
 def _of(host: str, domains: tuple[str, ...]) -> bool:

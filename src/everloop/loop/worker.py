@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import platform
 import signal
 import sys
 import threading
@@ -112,12 +113,27 @@ class Worker:
         log.warning("run %s: the engine gave generation %s up; %s", run, generation, "paused" if last else "renewed")
 
 
+def _know_the_platform() -> None:
+    """Let `platform` ask now what it would ask later, and keeps: it starts ``uname`` with our environment.
+
+    A model's SDK names the platform in its headers; keys may be in the environment, and no child is to have them.
+    """
+    before = dict(os.environ)
+    os.environ.clear()
+    os.environ["PATH"] = before.get("PATH", os.defpath)
+    try:
+        platform.platform()
+    finally:
+        os.environ.update(before)
+
+
 def main(settings: Settings, *, drain: bool = False, observer: Observer = unobserved) -> None:
     """Run a worker until SIGTERM, SIGINT or, with `drain`, until no run is active; then end this process.
 
     It does not wait for the phase a run is in: whatever that does is done again by the next worker, as after SIGKILL.
     """
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
+    _know_the_platform()
     worker = Worker(settings, observer)
     signal.signal(signal.SIGTERM, worker.stop)
     signal.signal(signal.SIGINT, worker.stop)

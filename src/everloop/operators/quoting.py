@@ -37,11 +37,6 @@ def clean(text: str) -> str:
     return "\n".join(lines)
 
 
-def plain(text: str) -> bool:
-    """Whether all of a text can be seen: of what has no shape only tabs and line feeds."""
-    return not hidden(text)
-
-
 def hidden(text: str) -> tuple[str, ...]:
     """The characters of a text that nobody would see, each once: control, format, private, halves, blanks.
 

@@ -188,7 +188,7 @@ def _check_usable(entry: ModelEntry) -> None:
     if entry.input_usd_per_mtok is None and not _at_home(entry):
         host = urlsplit(entry.base_url).hostname
         why = f"the price list holds for endpoints of {entry.provider} itself, and {host} is none"
-        raise ModelNotConfigured(f"model {entry.name} needs a price of its own", why=why, then=then)
+        raise ModelNotConfigured(f"model {entry.name} has no known price", why=why, then=then)
     try:
         price_of(entry)
     except ModelNotConfigured as error:
