@@ -21,7 +21,7 @@ from everloop.gateway import listening
 from everloop.gateway.base import ModelEntry, Use
 from everloop.gateway.entries import document_of
 from everloop.gateway.ledger_account import LedgerAccount
-from everloop.gateway.server import Endpoint, app
+from everloop.gateway.serving.server import Endpoint, app
 from everloop.paths import Home
 from everloop.service import models as configured
 from everloop.service.gateway import KeyRequest, KeyState, create_key, list_keys

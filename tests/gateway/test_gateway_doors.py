@@ -11,7 +11,7 @@ import pytest
 from scripted import Reply
 from serving import ASKED, SUM, Served, port_of, refused, script
 
-from everloop.gateway.doors import BODY_BYTES
+from everloop.gateway.serving.doors import BODY_BYTES
 
 
 def _referring(word: str) -> dict[str, Any]:
@@ -71,7 +71,7 @@ def test_a_body_may_have_a_mebibyte(served: Served) -> None:
 
 
 def test_a_body_that_never_arrives_is_refused(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("everloop.gateway.doors.BODY_SECONDS", 0.1)
+    monkeypatch.setattr("everloop.gateway.serving.doors.BODY_SECONDS", 0.1)
     with socket.create_connection(("127.0.0.1", port_of(served))) as caller:
         head = ["POST /v1/chat/completions HTTP/1.1", "host: localhost", f"authorization: Bearer {served.key()}"]
         caller.sendall("\r\n".join([*head, "content-length: 9", "", "{"]).encode())
@@ -121,15 +121,15 @@ def test_another_method_is_refused(served: Served) -> None:
 
 
 def test_too_many_at_once_are_told_to_come_back(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("everloop.gateway.doors.REQUESTS", 0)
+    monkeypatch.setattr("everloop.gateway.serving.doors.REQUESTS", 0)
     error = refused(served, served.key())
     assert (error.status_code, error.code) == (503, "overloaded")
     assert "retry-after" in error.response.headers
 
 
 def test_a_reader_who_does_not_read_loses_the_place(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("everloop.gateway.doors.READ_SECONDS", 0.3)
-    monkeypatch.setattr("everloop.gateway.doors.REQUESTS", 1)
+    monkeypatch.setattr("everloop.gateway.serving.doors.READ_SECONDS", 0.3)
+    monkeypatch.setattr("everloop.gateway.serving.doors.REQUESTS", 1)
     script(served, Reply(text="x" * 8_000_000), Reply())
     key = served.key()
     body = json.dumps({"model": "small", "messages": ASKED, "stream": True}).encode()

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from everloop.gateway.keys import digest, matches, mint, prefix_of
+from everloop.gateway.serving.keys import digest, matches, mint, prefix_of
 
 
 def test_a_key_tells_its_prefix_and_what_it_is() -> None:

@@ -60,7 +60,7 @@ def test_nothing_private_is_logged_or_told(
     told = [served.post(key, json={"model": "small", "messages": ASKED}).text]
     told.append(served.post(key + "x", json={}).text)
     told.append(served.post(key, content=b'{"What is the secret prompt?').text)
-    monkeypatch.setattr("everloop.gateway.server.question", broken)
+    monkeypatch.setattr("everloop.gateway.serving.server.question", broken)
     got = served.post(key, json={"model": "small", "messages": ASKED})
     told.append(got.text)
     assert (got.status_code, got.json()["error"]["code"]) == (500, "internal_error")

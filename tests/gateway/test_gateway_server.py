@@ -15,7 +15,7 @@ from scripted import Reply
 from serving import ASKED, SUM, Served, add_model, refused, script
 
 from everloop.gateway.base import Use
-from everloop.gateway.server import IDLE_ACCOUNTS
+from everloop.gateway.serving.server import IDLE_ACCOUNTS
 from everloop.service.gateway import KeyRequest, create_key, revoke_key
 from everloop.store import models, tables
 from everloop.store.database import Database

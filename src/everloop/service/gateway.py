@@ -12,8 +12,8 @@ from pathlib import Path
 
 from everloop.errors import InvalidRequest, ModelNotConfigured
 from everloop.events import Json
-from everloop.gateway import keys
 from everloop.gateway.base import ModelEntry, Use
+from everloop.gateway.serving import keys
 from everloop.ledger import caps
 from everloop.service import models
 from everloop.service.installation import Installation
@@ -159,7 +159,7 @@ def serve(
     """Serve on a unix socket or a loopback port until SIGTERM or SIGINT; `told` gets the address once it is ready."""
     from everloop.gateway import listening
     from everloop.gateway.ledger_account import LedgerAccount
-    from everloop.gateway.server import Endpoint, app
+    from everloop.gateway.serving.server import Endpoint, app
 
     if (socket is None) == (port is None):
         raise InvalidRequest("name a socket or a port", why="one of the two, not both")

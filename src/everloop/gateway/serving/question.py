@@ -23,8 +23,17 @@ from pydantic_ai.output import OutputObjectDefinition
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 
-from everloop.gateway.refusals import invalid
-from everloop.gateway.wire import ChatRequest, Content, Instruction, Message, Prompt, Reply, SchemaFormat, ToolChoice
+from everloop.gateway.serving.refusals import invalid
+from everloop.gateway.serving.wire import (
+    ChatRequest,
+    Content,
+    Instruction,
+    Message,
+    Prompt,
+    Reply,
+    SchemaFormat,
+    ToolChoice,
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from everloop.gateway.refusals import Refusal, log, unavailable
+from everloop.gateway.serving.refusals import Refusal, log, unavailable
 
 BODY_BYTES = 1024 * 1024
 """Most bytes of a request's body."""

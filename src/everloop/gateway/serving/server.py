@@ -21,13 +21,13 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from everloop.errors import ModelNotConfigured, StoreUnavailable
-from everloop.gateway import doors, keys
 from everloop.gateway.base import Account, Answer, Call, Charge, ModelEntry, Purpose, Use
-from everloop.gateway.completion import Completion
-from everloop.gateway.question import question
-from everloop.gateway.refusals import Refusal, log, malformed, refusal
-from everloop.gateway.streaming import Stream
-from everloop.gateway.wire import ChatRequest
+from everloop.gateway.serving import doors, keys
+from everloop.gateway.serving.completion import Completion
+from everloop.gateway.serving.question import question
+from everloop.gateway.serving.refusals import Refusal, log, malformed, refusal
+from everloop.gateway.serving.streaming import Stream
+from everloop.gateway.serving.wire import ChatRequest
 from everloop.ledger import calls
 from everloop.store import gateway_keys
 from everloop.store.database import Database

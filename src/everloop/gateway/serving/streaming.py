@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from pydantic_ai.messages import ModelResponse, PartDeltaEvent, PartStartEvent, TextPart, TextPartDelta
 
 from everloop.events import Json
-from everloop.gateway.completion import Completion, finish, tool_calls
-from everloop.gateway.question import Question
-from everloop.gateway.refusals import Refusal, refusal, unavailable
+from everloop.gateway.serving.completion import Completion, finish, tool_calls
+from everloop.gateway.serving.question import Question
+from everloop.gateway.serving.refusals import Refusal, refusal, unavailable
 
 if TYPE_CHECKING:
     from pydantic_ai.models import Model

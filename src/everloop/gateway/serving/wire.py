@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
-from everloop.gateway.refusals import Refusal, invalid
+from everloop.gateway.serving.refusals import Refusal, invalid
 
 REFERENCES = frozenset({"$ref", "$dynamicRef", "$recursiveRef"})
 """What a schema may not hold: adapters write a definition out wherever it is referred to, and a few lines become more
