@@ -29,6 +29,7 @@ class ContaminationAuditor:
                 owners[owner] += 1
                 example = example or f"{row.prompt!r:.80} of {owner}"
         if not owners:
-            return Review(self.kind, True, f"none of {len(case.rows)} training rows is an item of another set")
+            looked = f"none of {len(case.rows)} training rows" if case.rows else "nothing in it"
+            return Review(self.kind, True, f"{looked} is an item of another set")
         found = ", ".join(f"{count} of {owner}" for owner, count in sorted(owners.items()))
         return Review(self.kind, False, f"training rows equal reserved items: {found}; first: {example}")
