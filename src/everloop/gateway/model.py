@@ -11,7 +11,7 @@ from pydantic_ai.messages import ModelMessage, ModelResponse
 from pydantic_ai.models import Model, ModelRequestParameters, StreamedResponse
 from pydantic_ai.models.wrapper import WrapperModel
 
-from everloop.errors import InvalidRequest
+from everloop.errors import InvalidRequest, Unavailable
 from everloop.gateway.base import Account, Call, Charge, Purpose
 from everloop.gateway.bounds import check, settings_of
 from everloop.gateway.digest import asked
@@ -74,11 +74,15 @@ class GatewayModel(WrapperModel):
         model_settings: ModelSettings | None,
         model_request_parameters: ModelRequestParameters,
     ) -> RequestUsage:
-        """The provider's count: a request that costs nothing. NotImplementedError where it has no such endpoint."""
+        """The provider's count: a request that costs nothing. Unavailable where it has no such endpoint."""
         exchange, settings = self._exchange(messages, model_settings, model_request_parameters, kind="count")
         model = exchange.line.model
         if type(model).count_tokens is Model.count_tokens:
-            raise NotImplementedError(f"{model.system} has no endpoint that counts tokens")
+            raise Unavailable(
+                f"{model.system} counts no tokens",
+                why="it has no endpoint for that",
+                then="Leave the count before a request out",
+            )
 
         async def count() -> ModelResponse:
             usage = await model.count_tokens(messages, settings, model_request_parameters)
