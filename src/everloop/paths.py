@@ -34,6 +34,20 @@ class Home:
         """The paths of one run."""
         return RunPaths(self.root / "runs" / checked_name(run))
 
+    def job(self, job_id: str) -> JobPaths:
+        """The paths of a job that belongs to no run; its id is ``job_`` and a ULID."""
+        return JobPaths(self.root / "jobs" / checked_name(job_id.removeprefix("job_").lower()))
+
+    @property
+    def connection(self) -> Path:
+        """How commands of this account reach the server that `el up` runs; there while it does."""
+        return self.root / "connection.json"
+
+    @property
+    def signing_key(self) -> Path:
+        """Secret that signs download links."""
+        return self.root / "signing.key"
+
     @property
     def workers(self) -> Path:
         """Lock files of live workers."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from platformdirs import user_data_path
-from pydantic import Field
+from pydantic import Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 
@@ -40,6 +40,41 @@ class Settings(BaseSettings):
     """Failures in a row after which a model is left alone for a while."""
     model_breaker_seconds: float = Field(default=30.0, gt=0, allow_inf_nan=False)
     """How long it is left alone before one request tries again."""
+
+    host: str = "127.0.0.1"
+    """Address that `el up` and `el serve` listen on; another than loopback needs TLS or a trusted proxy."""
+    port: int = Field(default=8711, ge=0, le=65535)
+    """Port they listen on; 0: a free one."""
+    tls_certificate: str = ""
+    """PEM file of the server's certificate chain; empty: no TLS."""
+    tls_key: str = ""
+    """PEM file of its private key."""
+    trusted_proxy: str = ""
+    """Addresses, comma-separated, of the proxies whose ``X-Forwarded-For`` and ``X-Forwarded-Proto`` are believed."""
+    public_url: str = ""
+    """Address under which people and clients reach the server, a path of a proxy included; empty: as it listens."""
+    api_requests_per_minute: int = Field(default=6000, ge=1)
+    """Requests a minute that one key or session may make; sign-ins and refused keys count by address, at a tenth."""
+    session_hours: float = Field(default=12.0, gt=0, le=24 * 365, allow_inf_nan=False)
+    """How long a person stays signed in."""
+    oidc_issuer: str = ""
+    """Issuer URL of an OpenID Connect provider for single sign-on; empty: none."""
+    oidc_client_id: str = ""
+    """Client id there."""
+    oidc_client_secret: SecretStr = SecretStr("")
+    """Client secret there."""
+    oidc_roles_claim: str = "groups"
+    """Claim of the id token that holds the names which `oidc_admin`, `oidc_developer` and `oidc_viewer` look for."""
+    oidc_admin: str = ""
+    """Names, comma-separated, that make a person Admin; empty: nobody."""
+    oidc_developer: str = ""
+    """Names that make a person Developer."""
+    oidc_viewer: str = ""
+    """Names that make a person Viewer; ``*``: everybody the provider lets in."""
+    oidc_project: str = ""
+    """Project that people who sign in so are members of; empty: the first."""
+    otlp_endpoint: str = ""
+    """Address of an OpenTelemetry collector (OTLP over HTTP) that gets traces; empty: none. Needs the extra `otel`."""
 
     @property
     def url(self) -> str:

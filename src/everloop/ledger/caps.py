@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import cast
 
 import sqlalchemy as sa
@@ -76,6 +76,15 @@ def spent(tx: Connection, run: str) -> dict[str, int]:
     """What each cap's meter shows."""
     found = tx.execute(sa.select(caps.c.cap, caps.c.spent).where(caps.c.run == run))
     return {row.cap: row.spent for row in found}
+
+
+def spent_of(tx: Connection, runs: Sequence[str]) -> dict[str, dict[str, int]]:
+    """What each cap's meter shows, of several runs."""
+    meters: dict[str, dict[str, int]] = {}
+    query = sa.select(caps.c.run, caps.c.cap, caps.c.spent).where(caps.c.run.in_(list(runs)))
+    for row in tx.execute(query):
+        meters.setdefault(row.run, {})[row.cap] = row.spent
+    return meters
 
 
 def exhausted(tx: Connection, run: str) -> str | None:

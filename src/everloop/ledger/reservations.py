@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -83,7 +84,16 @@ def release(tx: Connection, run: str, key: str) -> bool:
 
 def spend(tx: Connection, run: str) -> Spend:
     """What the run has spent so far."""
-    meters = caps.spent(tx, run)
+    return _spend(caps.spent(tx, run))
+
+
+def spends(tx: Connection, runs: Sequence[str]) -> dict[str, Spend]:
+    """What each of several runs has spent so far; one statement."""
+    meters = caps.spent_of(tx, runs)
+    return {run: _spend(meters.get(run, {})) for run in runs}
+
+
+def _spend(meters: Mapping[str, int]) -> Spend:
     total, model = meters.get("usd_cap", 0), meters.get("model_usd_cap", 0)
     requests, student = meters.get("model_request_cap", 0), meters.get("student_request_cap", 0)
     return Spend(Money(model), Money(total - model), requests, student)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import cast
 
 from sqlalchemy import Connection
 
+from everloop.errors import NotFound
 from everloop.events import Json, JsonValue, RecordedEvent
 from everloop.evidence.gates import Gate, gate_from_json
 from everloop.evidence.planning import minimum_detectable_effect
@@ -57,6 +59,16 @@ _TURNS = {"propose", "screen", "audit"}
 
 def summary_row(tx: Connection, row: RunRow) -> Json:
     """The compact form: a row of the list."""
+    return _summary(row, reservations.spend(tx, row.run))
+
+
+def summary_rows(tx: Connection, rows: Sequence[RunRow]) -> dict[str, Json]:
+    """The compact form of several runs, by run; two statements, however many there are."""
+    spent = reservations.spends(tx, [row.run for row in rows])
+    return {row.run: _summary(row, spent[row.run]) for row in rows}
+
+
+def _summary(row: RunRow, spend: reservations.Spend) -> Json:
     return {
         "run": row.run,
         "kind": row.kind,
@@ -64,7 +76,7 @@ def summary_row(tx: Connection, row: RunRow) -> Json:
         "round": row.round,
         "rounds_target": row.rounds_target,
         "best_version": row.best_version,
-        "spend": cast(JsonValue, reservations.spend(tx, row.run).to_json()),
+        "spend": spend.to_json(),
         "owner": row.owner,
         "updated_at": row.updated_at,
     }
@@ -206,6 +218,14 @@ def _review(one: ReviewRow) -> Json:
     return {"kind": one.kind, "version": one.candidate, "passed": one.passed, "reason": one.reason, "at": one.at}
 
 
+def round_document(tx: Connection, row: RunRow, number: int) -> Json:
+    """One round with everything. NotFound when it has not begun."""
+    found = rounds.get(tx, row.run, number)
+    if found is None:
+        raise NotFound(f"run {row.run} has no round {number}", why=f"it is at round {row.round} of {row.rounds_target}")
+    return cast(Json, _rounds(tx, row.run, [found])[0])
+
+
 def _rounds(tx: Connection, run: str, shown: list[RoundRow]) -> list[JsonValue]:
     numbers = [one.round for one in shown]
     made = candidates.of_rounds(tx, run, numbers)
@@ -298,6 +318,7 @@ def _event(one: RecordedEvent) -> Json:
 
 def _job(one: jobs.JobRow) -> Json:
     return {
+        "job_id": one.job_id,
         "job": one.job,
         "round": one.round,
         "purpose": one.purpose,

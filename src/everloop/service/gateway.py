@@ -10,10 +10,10 @@ from datetime import timedelta
 from math import isfinite
 from pathlib import Path
 
+from everloop import tokens
 from everloop.errors import InvalidRequest, ModelNotConfigured
 from everloop.events import Json
 from everloop.gateway.base import ModelEntry, Use
-from everloop.gateway.serving import keys
 from everloop.ledger import caps
 from everloop.service import models
 from everloop.service.installation import Installation
@@ -90,7 +90,7 @@ def create_key(installation: Installation, request: KeyRequest) -> tuple[str, Ke
     InvalidRequest, ModelNotConfigured or RunNotFound when it cannot be made as asked.
     """
     _checked(request)
-    minted = keys.mint()
+    minted = tokens.mint(tokens.GATEWAY)
     usable = _usable(models.listing(installation), request.models)
     now = utcnow()
     expires = None if request.expires_days is None else now + timedelta(days=request.expires_days)
@@ -135,7 +135,7 @@ def revoke_key(installation: Installation, prefix: str) -> KeyState:
 
     `prefix`: the key's public part, ``elg_PREFIX`` or the whole key.
     """
-    found = keys.prefix_of(prefix) or prefix
+    found = tokens.prefix_of(prefix, tokens.GATEWAY) or prefix
 
     def write() -> KeyState:
         with installation.database.write(durable=True) as tx:

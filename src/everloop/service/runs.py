@@ -23,10 +23,12 @@ from everloop.loop.prompted_student import identity
 from everloop.operators.auditors import panel as find_panel
 from everloop.operators.registry import operator as find_operator
 from everloop.remote.launchers.registry import launcher as find_launcher
-from everloop.service import protocols
+from everloop.service import protocols, visibility
 from everloop.service.caller import LOCAL, Caller
-from everloop.service.document import live_document, run_document, summary_row
+from everloop.service.document import live_document, round_document, run_document, summary_row, summary_rows
 from everloop.service.installation import Installation
+from everloop.service.pages import Page, checked_limit, page, place_of
+from everloop.service.permissions import Permission
 from everloop.service.request import ROUNDS, StartRequest, text_of, whole
 from everloop.service.roles import Roles, choose
 from everloop.store import directives, events, gates, phases, runs, steers
@@ -42,6 +44,7 @@ ACTIVE = ("starting", "running", "paused")
 
 def start(installation: Installation, request: StartRequest, caller: Caller = LOCAL) -> Json:
     """Record a run and freeze its protocol; a worker picks it up. Conflict when the id exists or no slot is free."""
+    caller.require(Permission.RUN)
     domain = find_domain(request.domain)
     operator, panel = find_operator(request.options.operator), find_panel(request.options.auditors)
     find_launcher(request.options.launcher)
@@ -69,6 +72,12 @@ def start(installation: Installation, request: StartRequest, caller: Caller = LO
 
     _write(installation, write)
     return document(installation, request.run)
+
+
+def start_document(installation: Installation, document: JsonValue, caller: Caller = LOCAL) -> Json:
+    """Start a run from the JSON of a request; the permission is looked at before the request is."""
+    caller.require(Permission.RUN)
+    return start(installation, StartRequest.from_json(document), caller)
 
 
 def _worst_case(installation: Installation, request: StartRequest, roles: Roles, gate: Gate) -> float:
@@ -100,6 +109,8 @@ def _new_run(
         mode="dry" if request.dry_run else "live",
         brief=request.brief,
         owner=caller.to_json(),
+        workspace_id=caller.workspace_id,
+        project_id=caller.project_id,
         seed=request.options.seed,
         rounds_target=request.rounds,
         limits=request.limits.to_json(),
@@ -118,49 +129,78 @@ def machine() -> str:
     return f"{platform.node()}, {psutil.cpu_count()} cores, cpu {platform.machine()}, everloop {__version__}"
 
 
-def document(installation: Installation, run: str, *, rounds: int = 50) -> Json:
-    """The run document (one shape for every interface); RunNotFound for an unknown run."""
+def document(
+    installation: Installation, run: str, *, rounds: int = 50, compact: bool = False, caller: Caller = LOCAL
+) -> Json:
+    """The run document (one shape for every interface), or its summary row; RunNotFound for an unknown run."""
+    caller.require(Permission.READ)
     with installation.database.read() as tx:
-        return run_document(tx, runs.require(tx, run), rounds)
+        row = visibility.require(tx, run, caller)
+        return summary_row(tx, row) if compact else run_document(tx, row, rounds)
 
 
-def live(installation: Installation, run: str, since: int | None = None) -> Json:
+def round(installation: Installation, run: str, number: JsonValue, caller: Caller = LOCAL) -> Json:  # noqa: A001 - its noun
+    """One round with everything: decision, plan, interventions, reviews, summary. NotFound when it was not begun."""
+    caller.require(Permission.READ)
+    with installation.database.read() as tx:
+        row = visibility.require(tx, run, caller)
+        return round_document(tx, row, whole(number, "round", 1, 2**31 - 1))
+
+
+def live(installation: Installation, run: str, since: JsonValue = None, caller: Caller = LOCAL) -> Json:
     """What the run does right now: state, phase, events after `since` (at most 200), steers, jobs, spend."""
-    if since is not None:
-        whole(since, "since", 0, 2**53)
+    caller.require(Permission.READ)
     with installation.database.read() as tx:
-        return live_document(tx, runs.require(tx, run), since)
+        row = visibility.require(tx, run, caller)
+        return live_document(tx, row, None if since is None else whole(since, "since", 0, 2**53))
 
 
-def listing(installation: Installation, limit: int = 25) -> list[Json]:
+START = "No runs yet. Start one with POST /v1/agent-runs/rsi/runs, the MCP tool rsi_start_run, or `el job run start`."
+"""What an empty list says."""
+
+
+def pages(
+    installation: Installation, *, limit: JsonValue = None, cursor: str | None = None, caller: Caller = LOCAL
+) -> Page:
+    """A page of the summary rows of the runs the caller sees, newest update first."""
+    caller.require(Permission.READ)
+    most, before = checked_limit(limit), place_of(cursor, 2)
+    project = None if caller.sees_all else caller.project_id
+    with installation.database.read() as tx:
+        rows = runs.listing(tx, limit=most + 1, before=(before[0], before[1]) if before else None, project_id=project)
+        told = summary_rows(tx, rows)
+        return page(rows, most, lambda row: (row.updated_at, row.run), lambda row: told[row.run])
+
+
+def listing(installation: Installation, limit: int = 25, caller: Caller = LOCAL) -> list[Json]:
     """Summary rows, newest update first."""
-    whole(limit, "limit", 1, 100)
-    with installation.database.read() as tx:
-        return [summary_row(tx, row) for row in runs.listing(tx, limit=limit)]
+    return list(pages(installation, limit=limit, caller=caller).items)
 
 
 def steer(installation: Installation, run: str, text: JsonValue, caller: Caller = LOCAL) -> Json:
     """Queue a message to the running operator; it is delivered at the next turn boundary."""
-    checked = text_of(text, InvalidSteer, "text")
+    caller.require(Permission.RUN)
 
     def write(tx: Connection) -> Json:
-        row = runs.require(tx, run, lock=True)
+        row = visibility.require(tx, run, caller, lock=True)
+        checked = text_of(text, InvalidSteer, "text")
         if row.state not in ACTIVE:
             raise RunNotActive(f"run {run} takes no steers", why=f"it is {row.state}")
         queued = steers.queue(tx, run, checked, caller.subject)
         told = Event(EventKind.STEER, f"steer queued: {checked}", data={"steer": queued.id, "status": "queued"})
         events.append(tx, run, told)
-        return {"id": queued.id, "status": queued.status, "at": queued.at}
+        return {"id": queued.id, "status": queued.status, "at": queued.at, "author": queued.author}
 
     return _write(installation, write)
 
 
 def add_directive(installation: Installation, run: str, text: JsonValue, caller: Caller = LOCAL) -> Json:
     """Append a standing instruction; the operator sees all of them from its next turn on."""
-    checked = text_of(text, InvalidDirective, "text")
+    caller.require(Permission.RUN)
 
     def write(tx: Connection) -> Json:
-        row = runs.require(tx, run, lock=True)
+        row = visibility.require(tx, run, caller, lock=True)
+        checked = text_of(text, InvalidDirective, "text")
         if row.state == "failed":
             raise RunNotActive(f"run {run} takes no directives", why="it has failed for good")
         added = directives.append(tx, run, checked, caller.subject)
@@ -170,11 +210,33 @@ def add_directive(installation: Installation, run: str, text: JsonValue, caller:
     return _write(installation, write)
 
 
-def stop(installation: Installation, run: str) -> Json:
+ACTIONS = ("extend", "stop", "resume")
+"""What `control` does."""
+
+
+def control(
+    installation: Installation, run: str, action: JsonValue, rounds: JsonValue = None, caller: Caller = LOCAL
+) -> Json:
+    """Extend, stop or resume a run, as the wire contract has it; `rounds` goes with extend only."""
+    # both permissions stand before the look whether there is such a run
+    caller.require(Permission.STOP if action == "stop" else Permission.RUN)
+    with installation.database.read() as tx:
+        visibility.require(tx, run, caller)
+    if not isinstance(action, str) or action not in ACTIONS:
+        raise InvalidRequest(f"action must be one of {', '.join(ACTIONS)}", why=f"got {action!r:.80}")
+    if action == "extend":
+        return extend(installation, run, rounds, caller)
+    if rounds is not None:
+        raise InvalidRequest("rounds goes with extend only", why=f"the action is {action}", then="Leave it out")
+    return stop(installation, run, caller) if action == "stop" else resume(installation, run, caller)
+
+
+def stop(installation: Installation, run: str, caller: Caller = LOCAL) -> Json:
     """Stop after the current round; a paused run stops at once."""
+    caller.require(Permission.STOP)
 
     def write(tx: Connection) -> Json:
-        row = runs.require(tx, run, lock=True)
+        row = visibility.require(tx, run, caller, lock=True)
         if row.state not in ACTIVE:
             raise Conflict(f"run {run} cannot be stopped", why=f"it is {row.state}")
         if row.state == "paused":
@@ -189,11 +251,12 @@ def stop(installation: Installation, run: str) -> Json:
     return _write(installation, write)
 
 
-def resume(installation: Installation, run: str) -> Json:
+def resume(installation: Installation, run: str, caller: Caller = LOCAL) -> Json:
     """Go on with a paused or stopped run. Conflict in any other state or when a cap is exhausted."""
+    caller.require(Permission.RUN)
 
     def write(tx: Connection) -> Json:
-        row = runs.require(tx, run, lock=True)
+        row = visibility.require(tx, run, caller, lock=True)
         if row.state not in {"paused", "stopped"}:
             raise Conflict(f"run {run} cannot be resumed", why=f"it is {row.state}", then=_instead(row))
         _go_on(tx, row, "resumed")
@@ -202,12 +265,13 @@ def resume(installation: Installation, run: str) -> Json:
     return _write(installation, write)
 
 
-def extend(installation: Installation, run: str, rounds: JsonValue) -> Json:
+def extend(installation: Installation, run: str, rounds: JsonValue, caller: Caller = LOCAL) -> Json:
     """Set a new target; a finished or stopped run goes on. Conflict below the current round or without supply."""
-    target = whole(rounds, "rounds", *ROUNDS)
+    caller.require(Permission.RUN)
 
     def write(tx: Connection) -> Json:
-        row = runs.require(tx, run, lock=True)
+        row = visibility.require(tx, run, caller, lock=True)
+        target = whole(rounds, "rounds", *ROUNDS)
         if row.state == "failed":
             raise Conflict(f"run {run} cannot be extended", why="it has failed for good")
         if row.state in ACTIVE and phases.get(tx, run, 0, "closing", f"g{row.generation}") is not None:

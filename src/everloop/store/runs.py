@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 from everloop.errors import Conflict, RunNotFound
 from everloop.events import Json
 from everloop.store._sql import insert_once, make
-from everloop.store.tables import runs
+from everloop.store.tables import jobs, runs
 from everloop.values import iso, utcnow
 
 _SLOTS_LOCK = 7_233_002
@@ -59,6 +59,10 @@ class NewRun:
     """Most the run's own jobs can cost, US dollars; None when unknown."""
     machine: str
     """Where it was started."""
+    workspace_id: str | None = None
+    """Workspace of who started it; None for a run older than that record."""
+    project_id: str | None = None
+    """Project of who started it; None for a run older than that record."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,12 +123,27 @@ def require(tx: Connection, run: str, *, lock: bool = False) -> RunRow:
     return row
 
 
-def listing(tx: Connection, *, limit: int = 25, before: tuple[str, str] | None = None) -> list[RunRow]:
-    """Newest update first; `before`: (updated_at, run) of the last row of the page before."""
+def listing(
+    tx: Connection, *, limit: int = 25, before: tuple[str, str] | None = None, project_id: str | None = None
+) -> list[RunRow]:
+    """Newest update first; `before`: (updated_at, run) of the last row of the page before.
+
+    `project_id`: only what that project sees: its own runs, and those without an owner that a job of it names.
+    """
     query = sa.select(runs).order_by(runs.c.updated_at.desc(), runs.c.run.desc()).limit(limit)
     if before is not None:
         query = query.where(sa.tuple_(runs.c.updated_at, runs.c.run) < sa.tuple_(*before))
+    if project_id is not None:
+        named = sa.select(jobs.c.label_run).where(jobs.c.project_id == project_id, jobs.c.label_run.is_not(None))
+        unowned = sa.and_(runs.c.project_id.is_(None), runs.c.run.in_(named))
+        query = query.where(sa.or_(runs.c.project_id == project_id, unowned))
     return [make(RunRow, found) for found in tx.execute(query).mappings()]
+
+
+def labelled(tx: Connection, run: str, project_id: str) -> bool:
+    """Whether a train job of the project carries the run's label."""
+    query = sa.select(jobs.c.job_id).where(jobs.c.project_id == project_id, jobs.c.label_run == run).limit(1)
+    return tx.execute(query).first() is not None
 
 
 def update(tx: Connection, run: str, **columns: Any) -> None:

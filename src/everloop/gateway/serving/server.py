@@ -20,9 +20,10 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
+from everloop import tokens
 from everloop.errors import ModelNotConfigured, StoreUnavailable
 from everloop.gateway.base import Account, Answer, Call, Charge, ModelEntry, Purpose, Use
-from everloop.gateway.serving import doors, keys
+from everloop.gateway.serving import doors
 from everloop.gateway.serving.completion import Completion
 from everloop.gateway.serving.question import question
 from everloop.gateway.serving.refusals import Refusal, log, malformed, refusal
@@ -218,8 +219,8 @@ class Endpoint:
         return await asyncio.to_thread(self._checked, presented.strip())
 
     def _checked(self, presented: str) -> GatewayKeyRow:
-        row = self._database.retrying(lambda: self._row(keys.prefix_of(presented)))
-        held = keys.matches(presented, row.hash if row else None)
+        row = self._database.retrying(lambda: self._row(tokens.prefix_of(presented, tokens.GATEWAY)))
+        held = tokens.matches(presented, row.hash if row else None)
         if row is None or not held:
             raise _unauthorized("this API key is not known")
         now = utcnow()
