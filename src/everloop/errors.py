@@ -50,6 +50,20 @@ class ProjectAccessDenied(AccessDenied):
     code = "PROJECT_ACCESS_DENIED"
 
 
+class ProviderUnavailable(EverloopError):
+    """An identity provider that cannot be reached, or does not answer as OpenID Connect says."""
+
+    code = "SIGN_IN_UNAVAILABLE"
+    status = 503
+
+
+class GrantExpired(EverloopError):
+    """A command line's sign-in on which nobody decided in time."""
+
+    code = "AUTH_LOGIN_EXPIRED"
+    status = 410
+
+
 class NotFound(EverloopError):
     """No such route or thing, or none that the caller may see."""
 
@@ -76,6 +90,10 @@ class RateLimited(EverloopError):
 
     code = "RATE_LIMITED"
     status = 429
+
+    def __init__(self, what: str, *, why: str = "", then: str = "", retry_after: int = 1) -> None:
+        super().__init__(what, why=why, then=then)
+        self.retry_after = retry_after
 
 
 class InvalidRequest(EverloopError):
@@ -156,6 +174,13 @@ class StateConflict(EverloopError):
     """The state of a job, key, member or approval does not allow the request."""
 
     code = "CONFLICT"
+    status = 409
+
+
+class ApprovalNeeded(EverloopError):
+    """A certification under a soft verifier that a person has not decided on yet; the run pauses."""
+
+    code = "APPROVAL_NEEDED"
     status = 409
 
 

@@ -17,7 +17,7 @@ import uvicorn
 from openai import OpenAI
 from scripted import Reply, ScriptedServer
 
-from everloop.gateway import listening
+from everloop import listening
 from everloop.gateway.base import ModelEntry, Use
 from everloop.gateway.entries import document_of
 from everloop.gateway.ledger_account import LedgerAccount

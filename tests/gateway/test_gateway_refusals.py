@@ -96,7 +96,7 @@ def test_a_reader_who_leaves_pays_what_it_cost(served: Served) -> None:
 def test_a_server_that_ends_settles_what_is_under_way(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stream: bool
 ) -> None:
-    monkeypatch.setattr("everloop.gateway.listening.GRACE_SECONDS", 0)
+    monkeypatch.setattr("everloop.listening.GRACE_SECONDS", 0)
     database = Database(f"sqlite:///{tmp_path / 'everloop.db'}")
     database.migrate()
     with serving(database, tmp_path) as served:

@@ -140,10 +140,25 @@ def test_no_free_slot_is_a_conflict(tmp_path: Path) -> None:
         runs.start(place, request("two"))
 
 
-def test_a_protocol_that_would_exhaust_its_items_is_refused_with_what_would_fit(tmp_path: Path) -> None:
+def test_a_protocol_whose_items_do_not_last_for_a_round_is_refused(tmp_path: Path) -> None:
     place = installation(tmp_path)
-    with pytest.raises(InvalidRequest, match=r"Use at most \d+ rounds"):
-        runs.start(place, request(domain="arith", rounds=1000, options={"trainer": "nano"}))
+    with pytest.raises(InvalidRequest, match="could exhaust the diag items"):
+        runs.start(place, request(domain="arith", limits={"diag_per_family": 10**6}, options={"trainer": "nano"}))
+
+
+def test_a_target_beyond_the_items_is_taken_and_says_how_far_they_last(tmp_path: Path) -> None:
+    place = installation(tmp_path)
+    runs.start(place, request(domain="arith", rounds=1000, options={"trainer": "nano"}))
+    lasts = runs.document(place, "t-1")["protocol"]["rounds_supply"]
+    assert 10 < lasts < 1000
+
+
+def test_a_run_ends_with_its_final_gate_where_the_fresh_items_do(tmp_path: Path) -> None:
+    document = carry(installation(tmp_path), request(rounds=1000, domain="scarce", options={"trainer": "synthetic"}))
+    lasts = document["protocol"]["rounds_supply"]
+    assert 1 <= lasts <= 20
+    assert (document["state"], document["round"]) == ("finished", lasts)
+    assert [gate["gate"] for gate in document["gates"]][-1] == "final"
 
 
 BAD: list[tuple[dict[str, Any], str]] = [

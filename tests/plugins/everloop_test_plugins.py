@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from everloop.domains.base import Verifier
 from everloop.domains.synthetic import Synthetic
 from everloop.errors import EvaluationFailed, JobFailed, StorageFull
 from everloop.operators.base import Briefing, Proposal
@@ -31,6 +32,28 @@ class Tiny(Synthetic):
 
     def starter_rows(self, family: str) -> int:
         return 2
+
+
+class Scarce(Synthetic):
+    """The synthetic domain with so few items that they last for a handful of rounds."""
+
+    name = "scarce"
+
+    def size(self, family: str) -> int:
+        return min(super().size(family), 20_000)
+
+
+class Soft(Synthetic):
+    """The synthetic domain with a verifier that is a judgement, so that a person approves each certification."""
+
+    name = "soft"
+    verifier = Verifier.SOFT
+
+
+class Trusted(Soft):
+    """The same items in the same order under a verifier that is trusted, to compare a person's part with."""
+
+    verifier = Verifier.HARD
 
 
 class Paying(Curriculum):

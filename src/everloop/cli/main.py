@@ -11,12 +11,23 @@ from everloop import __version__
 from everloop.errors import EverloopError
 
 COMMANDS = {
+    "approve": ("everloop.cli.approve:approve", "Decide what waits for a person, and judge rejected candidates."),
+    "auth": ("everloop.cli.auth:auth", "Sign in to a server, and look at the connection in force."),
+    "checkpoint": ("everloop.cli.checkpoint:checkpoint", "List and download checkpoints at a server."),
+    "completion": ("everloop.cli.completion:completion", "Print a script that completes commands in a shell."),
+    "job": ("everloop.cli.job:job", "Start, follow and steer runs, and submit train jobs, at a server."),
     "demo": ("everloop.cli.demo:demo", "Train a student over several rounds and show what the evidence supports."),
     "evaluator": ("everloop.cli.evaluator:evaluator", "Calibrate the soft score that stands beside the hard rules."),
     "gateway": ("everloop.cli.gateway:gateway", "Serve models to candidates and programs, within caps."),
     "model": ("everloop.cli.model:model", "Configure models, try them, and serve a small one on this machine."),
     "doctor": ("everloop.cli.doctor:doctor", "Check that this machine can run loops."),
     "gate": ("everloop.cli.gate:gate", "Plan, test and simulate decision gates."),
+    "serve": ("everloop.cli.serve:serve", "Serve the API and the pages in the foreground, without a worker."),
+    "up": ("everloop.cli.up:up", "Serve the API and the pages, and carry out runs, in the foreground."),
+    "audit": ("everloop.cli.audit:audit", "Show the audit log, newest first: who did or was refused what."),
+    "key": ("everloop.cli.key:key", "Make, list and revoke API keys of projects."),
+    "member": ("everloop.cli.member:member", "Let people sign in, and say what they may do in a project."),
+    "project": ("everloop.cli.project:project", "Make and list projects: what keys, members, runs and jobs belong to."),
     "version": ("everloop.cli.version:version", "Show the version."),
     "worker": ("everloop.cli.worker:worker", "Carry out runs in the foreground."),
 }

@@ -6,7 +6,7 @@ import click
 
 
 @click.command()
-@click.option("--drain", is_flag=True, help="End when no run is active, instead of waiting for more.")
+@click.option("--drain", is_flag=True, help="End when no run is active and no submitted job waits or runs.")
 def worker(drain: bool) -> None:
     """Carry out runs in the foreground.
 

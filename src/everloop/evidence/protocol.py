@@ -10,7 +10,11 @@ from typing import cast
 
 from everloop.errors import InvalidRequest
 from everloop.events import Json, JsonValue
+from everloop.evidence.sets import rounds_carried
 from everloop.values import built
+
+MOST_ROUNDS = 1000
+"""Most rounds of any run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,6 +106,13 @@ class EvaluationProtocol:
         if sha256 is not None and protocol.sha256 != sha256:
             raise InvalidRequest("the protocol was changed", why="its hash differs from the recorded one")
         return protocol
+
+    def carries(self, supply: Mapping[str, int], *, final_gates: int = 1) -> int:
+        """Most rounds, up to `MOST_ROUNDS`, that fresh items last for; `supply`: family -> distinct items.
+
+        A run whose target is beyond it ends there, with its final gate: what is single-use is never used twice.
+        """
+        return rounds_carried(lambda rounds: self.needs(rounds, final_gates), supply, MOST_ROUNDS)
 
     def needs(self, rounds: int, final_gates: int = 1) -> dict[str, int]:
         """Set -> most items a family gives in so many rounds, with so many final gates."""

@@ -6,7 +6,8 @@ the run or the family. Single-use sets are drawn forward only.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from bisect import bisect_left
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from everloop.errors import SupplyExhausted
@@ -70,3 +71,19 @@ def check_supply(needs: Mapping[str, int], supply: Mapping[str, int]) -> None:
                     why=f"it could use {need}, there are about {max(have, 0)}",
                     then=f"Use at most {max(have, 0) / need:.0%} of the rounds, or smaller sizes",
                 )
+
+
+def rounds_carried(needs: Callable[[int], Mapping[str, int]], supply: Mapping[str, int], most: int) -> int:
+    """Most rounds, 0..`most`, whose needs the items of every family are sure to meet.
+
+    `needs`: rounds -> set -> most items a family gives; it must not fall with the rounds.
+    """
+
+    def short(rounds: int) -> bool:
+        try:
+            check_supply(needs(rounds), supply)
+        except SupplyExhausted:
+            return True
+        return False
+
+    return bisect_left(range(1, most + 1), True, key=short)

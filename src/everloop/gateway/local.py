@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Protocol
 
 from everloop.errors import Conflict, EverloopError, InvalidRequest, Unavailable
-from everloop.gateway.listening import HOST, ready_file
+from everloop.listening import HOST, ready_file
 
 MODEL = "smollm2-135m-instruct"
 """The model's id at the endpoint."""

@@ -74,8 +74,10 @@ _SETTLE = (
 
 def spent(tx: Connection, run: str) -> dict[str, int]:
     """What each cap's meter shows."""
-    found = tx.execute(sa.select(caps.c.cap, caps.c.spent).where(caps.c.run == run))
-    return {row.cap: row.spent for row in found}
+    return {row.cap: row.spent for row in tx.execute(_SPENT, {"of": run})}
+
+
+_SPENT = sa.select(caps.c.cap, caps.c.spent).where(caps.c.run == sa.bindparam("of"))
 
 
 def spent_of(tx: Connection, runs: Sequence[str]) -> dict[str, dict[str, int]]:

@@ -14,6 +14,7 @@ from everloop.domains.stream import Stream
 from everloop.events import Json
 from everloop.evidence.gates.base import Gate
 from everloop.evidence.gates.registry import gate_from_json
+from everloop.evidence.protocol import EvaluationProtocol
 from everloop.gateway.base import Account
 from everloop.gateway.ledger_account import LedgerAccount
 from everloop.gateway.opening import Opening
@@ -127,6 +128,11 @@ class Context:
     def domain(self) -> Domain:
         """The domain."""
         return domain(self.row.domain)
+
+    @cached_property
+    def protocol(self) -> EvaluationProtocol:
+        """The frozen evaluation plan."""
+        return EvaluationProtocol.from_json(self.row.protocol)
 
     @cached_property
     def stream(self) -> Stream:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 
 from everloop.domains.base import Item
-from everloop.evidence.protocol import EvaluationProtocol
 from everloop.loop.context import Context
 
 MEASURED = ("dev", "certify", "blind", "calib")
@@ -25,9 +24,10 @@ def leaked(context: Context, text: str) -> list[Item]:
 
 
 def _reserved(context: Context) -> list[Item]:
-    protocol = EvaluationProtocol.from_json(context.row.protocol)
-    needs = protocol.needs(context.row.rounds_target, FINAL_GATES)
+    protocol = context.protocol
     families = context.domain.families()
+    carried = protocol.carries({family: context.domain.supply(family) for family in families})
+    needs = protocol.needs(min(context.row.rounds_target, carried), FINAL_GATES)
     found: list[Item] = []
     for name in MEASURED:
         start = dict.fromkeys(families, 0)

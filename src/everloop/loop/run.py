@@ -7,15 +7,16 @@ from typing import cast
 
 from sqlalchemy import Connection
 
+from everloop.errors import ApprovalNeeded
 from everloop.events import Event, EventKind, Json
 from everloop.ledger import calls
-from everloop.loop import certification, control, durable, final, jobs, screening, start
+from everloop.loop import approval, certification, control, durable, final, jobs, screening, start
 from everloop.loop import round as rounds_of
 from everloop.loop.context import Context, Means, lines_of
 from everloop.loop.failure import Failure, Remedy
 from everloop.loop.journal import Done
 from everloop.loop.lines import Lines
-from everloop.store import rounds, runs, scores, steers
+from everloop.store import approvals, gates, rounds, runs, scores, steers
 from everloop.store.runs import RunRow
 from everloop.values import iso, utcnow
 
@@ -70,8 +71,8 @@ class Loop:
 
     def _rounds(self, context: Context, generation: int) -> str:
         start.begin(context)
-        number = _first(context, generation)
-        first = number
+        number, first = _first(context, generation)
+        certification.settle(context)
         while (reason := _turn(context, number, first, generation)) == "go":
             decision = durable.round_of(context.run, generation, number)
             if decision.startswith(_FAILED):
@@ -83,8 +84,13 @@ class Loop:
 _FAILED = "!"
 
 
-def _first(context: Context, generation: int) -> int:
-    """The first unfinished round when this generation began; journalled, since a replay must not see a later one."""
+def _first(context: Context, generation: int) -> tuple[int, int]:
+    """The first unfinished round when this generation began, and the one since which patience counts.
+
+    Journalled, since a replay must not see a later one. Patience begins anew when somebody resumes or extends a run,
+    and not when it goes on because an approval was decided.
+    """
+    earlier = _earlier(context, generation)
 
     def work(row: RunRow) -> Done:
         with context.means.database.read() as tx:
@@ -92,9 +98,22 @@ def _first(context: Context, generation: int) -> int:
         done = row.round if newest is None or newest.decision is not None else row.round - 1
         text = f"run {row.run} goes on at round {done + 1}"
         told = [Event(EventKind.ROUND, text, done, "begin", "loop")] if generation > 1 else []
-        return Done({"round": done + 1}, told, columns={"state": "running", "error": None, "ended_at": None})
+        result: Json = {"round": done + 1}
+        if earlier is not None:
+            result["first"] = earlier
+        return Done(result, told, columns={"state": "running", "error": None, "ended_at": None})
 
-    return cast(int, context.journal.phase(0, "generation", work, candidate=f"g{generation}")["round"])
+    begun = context.journal.phase(0, "generation", work, candidate=f"g{generation}")
+    number = cast(int, begun["round"])
+    return number, cast(int, begun.get("first", number))
+
+
+def _earlier(context: Context, generation: int) -> int | None:
+    """Where patience counts from in a generation that a decision began; None in any other."""
+    if not approval.needed(context) or context.journal.done(0, approvals.CARRIED, f"g{generation}") is None:
+        return None
+    before = context.journal.done(0, "generation", f"g{generation - 1}") or {}
+    return cast(int | None, before.get("first", before.get("round")))
 
 
 def _turn(context: Context, number: int, first: int, generation: int) -> str:
@@ -115,12 +134,22 @@ def _decide(context: Context, row: RunRow, number: int, first: int) -> Json:
         return {"go": f"finished: the goal is reached, {scored}"}
     if number > row.rounds_target:
         return {"go": "finished: the target is reached"}
+    if number > (carried := _carried(context, row)):
+        return {"go": f"finished: the fresh items of {row.domain} last for {carried} rounds"}
     stop, done = context.stop, number - 1
     if stop.patience is not None and done - max(lines.certified_round, first - 1) >= stop.patience:
         return {"go": f"finished: no version certified in {stop.patience} rounds"}
     if stop.wall_seconds is not None and _age(row) >= stop.wall_seconds:
         return {"go": f"finished: {stop.wall_seconds:g} s have passed"}
     return {"go": "go"}
+
+
+def _carried(context: Context, row: RunRow) -> int:
+    """Rounds that fresh items last for, those of the final gates that were held and of the next one set aside."""
+    with context.means.database.read() as tx:
+        held = gates.finals(tx, row.run)
+    supply = {family: context.domain.supply(family) for family in context.protocol.families}
+    return context.protocol.carries(supply, final_gates=held + 1)
 
 
 def _age(row: RunRow) -> float:
@@ -198,14 +227,17 @@ def _leave(context: Context, failure: Failure, state: str) -> None:
 def _left(context: Context, row: RunRow, failure: Failure, state: str) -> Done:
     if state == "paused" and row.stop_requested:
         state = "stopped"  # a stop of a paused run ends it at once
+    waits = failure.code == ApprovalNeeded.code
     then = "resume goes on where it broke off" if state == "paused" else "no resume mends it"
+    if waits:
+        then = "it goes on when that is decided"
     if state == "stopped":
         then = "it had been asked to stop"
     text = f"run {row.run} {state}: {failure.code}: {failure.message}; {then}"
     event = Event(EventKind.ERROR, text, row.round, state, "loop", data={"code": failure.code, "state": state})
     columns: dict[str, object] = {"state": state, "error": failure.to_json(), "stop_requested": False}
     if state == "paused":
-        return Done({"state": state}, [event], columns=columns)
+        return approval.paused(row, event, columns) if waits else Done({"state": state}, [event], columns=columns)
     jobs.abandon(context.means, context.launcher, row.run)
     columns["ended_at"] = iso(utcnow())
     return Done({"state": state}, [event], lambda tx: steers.drop(tx, row.run), columns=columns)

@@ -19,6 +19,7 @@ from everloop.loop.context import Means
 from everloop.loop.journal import Observer, unobserved
 from everloop.loop.lease import Lease
 from everloop.loop.run import Loop
+from everloop.loop.trainings import Trainings
 from everloop.paths import Home
 from everloop.settings import Settings
 from everloop.store import events, runs
@@ -48,12 +49,13 @@ class Worker:
         means = Means(settings, self._database, self._lease.epoch, self._students, self._opening, observer)
         self._lease.keep()
         durable.launch(self._database, self._lease.epoch, Loop(means))
+        self._trainings = Trainings(means)
         self._dispatched: set[tuple[str, int]] = set()
         self._restarts: dict[str, tuple[int, int]] = {}
         self._stop = threading.Event()
 
     def serve(self, *, drain: bool) -> None:
-        """Work until told to stop or, with `drain`, until no run is active."""
+        """Work until told to stop or, with `drain`, until no run is active and no submitted job waits or runs."""
         ticks = 0
         while not self._stop.wait(TICK_SECONDS):
             try:
@@ -61,7 +63,7 @@ class Worker:
                     self._lease.reap()
                     durable.recover(self._lease.fenced)
                     self._mend()
-                if not self._dispatch() and drain:
+                if not self._dispatch() + self._trainings.look() and drain:
                     break
             except StaleWorker:
                 raise

@@ -7,13 +7,17 @@ from typing import cast
 
 from sqlalchemy import Connection
 
-from everloop.errors import NotFound
+from everloop.domains.registry import domain as find_domain
+from everloop.errors import InvalidRequest, NotFound, Unavailable
 from everloop.events import Json, JsonValue, RecordedEvent
 from everloop.evidence.gates import Gate, gate_from_json
 from everloop.evidence.planning import minimum_detectable_effect
+from everloop.evidence.protocol import EvaluationProtocol
 from everloop.ledger import reservations
+from everloop.service.approval_document import approval_json
 from everloop.service.steps import steps
 from everloop.store import (
+    approvals,
     candidates,
     claims,
     directives,
@@ -30,7 +34,7 @@ from everloop.store import scores as stored_scores
 from everloop.store.candidates import CandidateRow
 from everloop.store.reviews import ReviewRow
 from everloop.store.rounds import RoundRow
-from everloop.store.runs import RunRow
+from everloop.store.runs import RunRow, RunSummary
 from everloop.store.scores import ScoreRow
 
 REVIEWS = 50
@@ -62,13 +66,13 @@ def summary_row(tx: Connection, row: RunRow) -> Json:
     return _summary(row, reservations.spend(tx, row.run))
 
 
-def summary_rows(tx: Connection, rows: Sequence[RunRow]) -> dict[str, Json]:
+def summary_rows(tx: Connection, rows: Sequence[RunSummary]) -> dict[str, Json]:
     """The compact form of several runs, by run; two statements, however many there are."""
     spent = reservations.spends(tx, [row.run for row in rows])
     return {row.run: _summary(row, spent[row.run]) for row in rows}
 
 
-def _summary(row: RunRow, spend: reservations.Spend) -> Json:
+def _summary(row: RunRow | RunSummary, spend: reservations.Spend) -> Json:
     return {
         "run": row.run,
         "kind": row.kind,
@@ -106,6 +110,7 @@ def run_document(tx: Connection, row: RunRow, most_rounds: int) -> Json:
             for one in claims.listing(tx, row.run)
         ],
         "gates": cast(JsonValue, stored_gates),
+        "approvals": [approval_json(one) for one in approvals.of_run(tx, row.run)],
         "reviews": [_review(one) for one in reviews.newest(tx, row.run, limit=REVIEWS)],
         "rounds": _rounds(tx, row.run, shown),
         "rounds_total": rounds.total(tx, row.run),
@@ -154,8 +159,19 @@ def _protocol(tx: Connection, row: RunRow) -> Json:
         "sets": sets,
         "false_claim_bound": _false_claim_bound(tx, row.run),
         "minimum_detectable_effect": minimum_detectable_effect(gate),
+        "rounds_supply": _rounds_supply(tx, row),
         "worst_case_usd": row.worst_case_usd,
     }
+
+
+def _rounds_supply(tx: Connection, row: RunRow) -> int | None:
+    """Rounds that fresh items last for; None when the domain is not installed any more."""
+    try:
+        domain = find_domain(row.domain)
+    except (InvalidRequest, Unavailable):
+        return None
+    supply = {family: domain.supply(family) for family in domain.families()}
+    return EvaluationProtocol.from_json(row.protocol).carries(supply, final_gates=gates.finals(tx, row.run) + 1)
 
 
 def _gate(gate: Gate, policy: Json) -> Json:

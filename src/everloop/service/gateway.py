@@ -157,7 +157,7 @@ def serve(
     told: Callable[[str], None] = lambda _: None,
 ) -> None:
     """Serve on a unix socket or a loopback port until SIGTERM or SIGINT; `told` gets the address once it is ready."""
-    from everloop.gateway import listening
+    from everloop import listening
     from everloop.gateway.ledger_account import LedgerAccount
     from everloop.gateway.serving.server import Endpoint, app
 

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Mapping
-
 from everloop.domains.base import Domain, Verifier
-from everloop.errors import InvalidRequest, SupplyExhausted
+from everloop.errors import InvalidRequest
 from everloop.events import Json
 from everloop.evidence.gates.registry import gate_to_json, make_gate
 from everloop.evidence.protocol import EvaluationProtocol
@@ -25,15 +22,12 @@ SETTINGS = {
 
 
 def freeze(request: StartRequest, domain: Domain, student: Json | None = None) -> EvaluationProtocol:
-    """The protocol of a start; `student`: who answers in a dry run.
+    """The protocol of a start; `student`: who answers in a dry run. Under a soft verifier a person approves versions.
 
     InvalidRequest when the domain or its supply cannot carry it.
     """
     if domain.verifier is Verifier.NONE:
         raise InvalidRequest(f"domain {domain.name} cannot be improved", why="it has no verifier")
-    if domain.verifier is Verifier.SOFT:
-        why = "a person must approve each certification under a soft verifier, and approvals are not there yet"
-        raise InvalidRequest(f"domain {domain.name} cannot be improved", why=why)
     limits = request.limits
     dry, setting = request.dry_run, SETTINGS[request.dry_run]
     gate = make_gate(
@@ -66,24 +60,16 @@ def freeze(request: StartRequest, domain: Domain, student: Json | None = None) -
         rounds=request.rounds,
         student=student,
     )
-    check(protocol, domain, request.rounds)
+    # A target beyond what the items last for is no fault: the run ends where they do, or at a cap before that.
+    check(protocol, domain, 1)
     return protocol
 
 
 def check(protocol: EvaluationProtocol, domain: Domain, rounds: int, *, final_gates: int = 1) -> None:
-    """SupplyExhausted when so many rounds could use more items of a single-use set than a family has."""
-    supply = {family: domain.supply(family) for family in domain.families()}
-    try:
-        check_supply(protocol.needs(rounds, final_gates), supply)
-    except SupplyExhausted as error:
-        most = bisect_left(range(1, rounds), True, key=lambda fewer: not _fits(protocol, supply, fewer, final_gates))
-        then = f"Use at most {most} rounds" if most else "Use smaller sizes"
-        raise SupplyExhausted(error.what, why=error.why, then=then) from error
+    """SupplyExhausted when the domain's items are not sure to last for so many rounds."""
+    check_supply(protocol.needs(rounds, final_gates), supply_of(domain))
 
 
-def _fits(protocol: EvaluationProtocol, supply: Mapping[str, int], rounds: int, final_gates: int) -> bool:
-    try:
-        check_supply(protocol.needs(rounds, final_gates), supply)
-    except SupplyExhausted:
-        return False
-    return True
+def supply_of(domain: Domain) -> dict[str, int]:
+    """Family -> distinct items."""
+    return {family: domain.supply(family) for family in domain.families()}

@@ -107,7 +107,9 @@ class StartRequest:
 
 
 def whole(value: JsonValue, name: str, least: int, most: int) -> int:
-    """`value` if it is a whole number within bounds, else InvalidRequest naming the field."""
+    """`value` if it is a whole number within bounds (JSON does not tell 3 from 3.0), else InvalidRequest naming it."""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
         raise InvalidRequest(f"{name} must be a whole number from {least} to {most}", why=f"got {value!r}")
     return value

@@ -31,7 +31,7 @@ from everloop.service.pages import Page, checked_limit, page, place_of
 from everloop.service.permissions import Permission
 from everloop.service.request import ROUNDS, StartRequest, text_of, whole
 from everloop.service.roles import Roles, choose
-from everloop.store import directives, events, gates, phases, runs, steers
+from everloop.store import approvals, directives, events, gates, phases, runs, steers
 from everloop.store.runs import NewRun, RunRow
 from everloop.students.registry import trainer as find_trainer
 from everloop.values import iso, utcnow
@@ -155,6 +155,13 @@ def live(installation: Installation, run: str, since: JsonValue = None, caller: 
         return live_document(tx, row, None if since is None else whole(since, "since", 0, 2**53))
 
 
+def mark(installation: Installation, run: str, caller: Caller = LOCAL) -> str:
+    """A text that differs after every change of what is told of the run."""
+    caller.require(Permission.READ)
+    with installation.database.read() as tx:
+        return visibility.mark(tx, run, caller)
+
+
 START = "No runs yet. Start one with POST /v1/agent-runs/rsi/runs, the MCP tool rsi_start_run, or `el job run start`."
 """What an empty list says."""
 
@@ -208,6 +215,47 @@ def add_directive(installation: Installation, run: str, text: JsonValue, caller:
         return {"text": added.text, "author": added.author, "at": added.at}
 
     return _write(installation, write)
+
+
+def steer_document(installation: Installation, run: str, document: JsonValue, caller: Caller = LOCAL) -> Json:
+    """Steer from the JSON of a request: ``{"text"}``."""
+    fields = _fields(installation, run, document, caller, Permission.RUN, ("text",), InvalidSteer)
+    return steer(installation, run, fields.get("text"), caller)
+
+
+def directive_document(installation: Installation, run: str, document: JsonValue, caller: Caller = LOCAL) -> Json:
+    """Add a directive from the JSON of a request: ``{"text"}``."""
+    fields = _fields(installation, run, document, caller, Permission.RUN, ("text",), InvalidDirective)
+    return add_directive(installation, run, fields.get("text"), caller)
+
+
+def control_document(installation: Installation, run: str, document: JsonValue, caller: Caller = LOCAL) -> Json:
+    """Control from the JSON of a request: ``{"action", "rounds"?}``."""
+    action = document.get("action") if isinstance(document, dict) else None
+    permission = Permission.STOP if action == "stop" else Permission.RUN
+    fields = _fields(installation, run, document, caller, permission, ("action", "rounds"), InvalidRequest)
+    return control(installation, run, action, fields.get("rounds"), caller)
+
+
+def _fields(
+    installation: Installation,
+    run: str,
+    document: JsonValue,
+    caller: Caller,
+    permission: Permission,
+    known: tuple[str, ...],
+    error: type[InvalidRequest],
+) -> Json:
+    """The fields of a request on a run: first the permission, then whether the run is there, then what was sent."""
+    caller.require(permission)
+    with installation.database.read() as tx:
+        visibility.require(tx, run, caller)
+    if not isinstance(document, dict):
+        raise error("the body must be a JSON object", then=f"Send {', '.join(known)}")
+    unknown = sorted(set(document) - set(known))
+    if unknown:
+        raise error(f"{unknown[0]:.80} is not known", then=f"Known: {', '.join(known)}")
+    return document
 
 
 ACTIONS = ("extend", "stop", "resume")
@@ -279,8 +327,8 @@ def extend(installation: Installation, run: str, rounds: JsonValue, caller: Call
         if target < row.round + (row.state == "finished"):
             raise Conflict(f"run {run} cannot be extended to {target} rounds", why=f"it is at round {row.round}")
         protocol = EvaluationProtocol.from_json(row.protocol)
-        held = sum(1 for one in gates.listing(tx, run) if one.document["gate"] == "final")
-        protocols.check(protocol, find_domain(row.domain), target, final_gates=held + 1)
+        held = gates.finals(tx, run)
+        protocols.check(protocol, find_domain(row.domain), row.round + 1, final_gates=held + 1)
         runs.update(tx, run, rounds_target=target)
         events.append(tx, run, Event(EventKind.MESSAGE, f"target set to {target} rounds", data={"rounds": target}))
         if row.state in {"finished", "stopped"}:
@@ -291,7 +339,12 @@ def extend(installation: Installation, run: str, rounds: JsonValue, caller: Call
 
 
 def _go_on(tx: Connection, row: RunRow, how: str) -> None:
-    """A new generation, if the caps leave room for one."""
+    """A new generation, if the caps leave room for one and nobody's decision is waited for."""
+    asked = approvals.waiting(tx, row.run)
+    if asked is not None:
+        why = f"{asked.candidate} waits for approval {asked.approval_id}"
+        then = f"Decide with `el approve decide {asked.approval_id}`; a paused run then goes on by itself"
+        raise Conflict(f"run {row.run} cannot be {how}", why=why, then=then)
     exhausted = caps.exhausted(tx, row.run)
     if exhausted:
         raise Conflict(f"run {row.run} cannot be {how}", why=f"{exhausted} is exhausted", then="Start a new run")

@@ -6,25 +6,45 @@ else any project with ``training.run`` could label a job with someone else's run
 
 from __future__ import annotations
 
+import re
+
 from sqlalchemy import Connection
 
 from everloop.errors import RunNotFound
 from everloop.service.caller import Caller
-from everloop.store import runs
+from everloop.store import freshness, runs
+from everloop.store.freshness import Freshness
 from everloop.store.runs import RunRow
+
+_RUN = re.compile(r"[a-z0-9-]{1,64}")
 
 
 def require(tx: Connection, run: str, caller: Caller, *, lock: bool = False) -> RunRow:
     """The run, if the caller sees it. RunNotFound, the same words for both, when it does not or there is none."""
-    row = runs.get(tx, run, lock=lock)
-    if row is None or not _seen(tx, row, caller):
-        raise RunNotFound(f"run {run:.64} is not known", then="List the runs there are")
+    row = runs.get(tx, run, lock=lock) if _RUN.fullmatch(run) else None
+    if row is None or not _seen(tx, run, row, caller):
+        raise _unknown(run)
     return row
 
 
-def _seen(tx: Connection, row: RunRow, caller: Caller) -> bool:
+def mark(tx: Connection, run: str, caller: Caller) -> str:
+    """A text that differs after every change of what is told of the run; RunNotFound as `require`.
+
+    One statement: it is asked for at every poll of every open tab.
+    """
+    found = freshness.look(tx, run) if _RUN.fullmatch(run) else None
+    if found is None or not _seen(tx, run, found, caller):
+        raise _unknown(run)
+    return found.mark
+
+
+def _seen(tx: Connection, run: str, owner: RunRow | Freshness, caller: Caller) -> bool:
     if caller.sees_all:
         return True
-    if row.project_id is None:
-        return runs.labelled(tx, row.run, caller.project_id)
-    return (row.workspace_id, row.project_id) == (caller.workspace_id, caller.project_id)
+    if owner.project_id is None:
+        return runs.labelled(tx, run, caller.project_id)
+    return (owner.workspace_id, owner.project_id) == (caller.workspace_id, caller.project_id)
+
+
+def _unknown(run: str) -> RunNotFound:
+    return RunNotFound(f"run {run!r:.80} is not known", then="List the runs there are")

@@ -6,6 +6,8 @@ import os
 import subprocess
 import sys
 
+from everloop.child import Child, start
+from everloop.paths import Home
 from everloop.service.installation import Installation
 from everloop.settings import Settings
 
@@ -30,3 +32,9 @@ def spawn(installation: Installation, *, drain: bool = True) -> subprocess.Popen
         return subprocess.Popen(
             argv, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log, process_group=0
         )
+
+
+def keep(settings: Settings, home: Home) -> Child:
+    """Start a worker that waits for runs and ends with this process; its log is ``HOME/worker.log``, mode 0600."""
+    environment = {"EVERLOOP_HOME": str(settings.home), "EVERLOOP_DATABASE_URL": settings.database_url}
+    return start("everloop.loop.worker", log=home.root / "worker.log", environment=environment)

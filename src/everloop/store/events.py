@@ -48,14 +48,20 @@ def _row(run: str, seq: int, now: str | None, event: Event) -> dict[str, Any]:
 
 def since(tx: Connection, run: str, seq: int, limit: int = 200) -> list[RecordedEvent]:
     """The first `limit` events after `seq`, oldest first."""
-    query = sa.select(events).where(events.c.run == run, events.c.seq > seq).order_by(events.c.seq).limit(limit)
-    return [_recorded(found) for found in tx.execute(query).mappings()]
+    found = tx.execute(_SINCE, {"of": run, "after": seq, "most": limit})
+    return [_recorded(one) for one in found.mappings()]
 
 
 def newest(tx: Connection, run: str, limit: int = 200) -> list[RecordedEvent]:
     """The newest `limit` events, oldest first."""
-    query = sa.select(events).where(events.c.run == run).order_by(events.c.seq.desc()).limit(limit)
-    return [_recorded(found) for found in reversed(tx.execute(query).mappings().all())]
+    found = tx.execute(_NEWEST, {"of": run, "most": limit})
+    return [_recorded(one) for one in reversed(found.mappings().all())]
+
+
+# Built once: they are asked for at every poll, and building a statement costs more than carrying it out.
+_OF, _MOST = events.c.run == sa.bindparam("of"), sa.bindparam("most", type_=sa.Integer)
+_SINCE = sa.select(events).where(_OF, events.c.seq > sa.bindparam("after")).order_by(events.c.seq).limit(_MOST)
+_NEWEST = sa.select(events).where(_OF).order_by(events.c.seq.desc()).limit(_MOST)
 
 
 def _recorded(found: RowMapping) -> RecordedEvent:

@@ -30,6 +30,12 @@ def put(tx: Connection, run: str, occasion: str, document: Json) -> None:
     insert_once(tx, gates, {"run": run, "occasion": occasion, "ordinal": last + 1, "document": document})
 
 
+def finals(tx: Connection, run: str) -> int:
+    """How many final gates have been held."""
+    held = (gates.c.run == run, gates.c.occasion.startswith("final-"))
+    return int(tx.execute(sa.select(sa.func.count()).select_from(gates).where(*held)).scalar_one())
+
+
 def listing(tx: Connection, run: str) -> list[GateRow]:
     """All records of a run, oldest first."""
     query = sa.select(gates).where(gates.c.run == run).order_by(gates.c.ordinal)

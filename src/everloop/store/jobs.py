@@ -6,7 +6,8 @@ A submitted job is a run's job to nobody: its ``run`` is its own id.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import sqlalchemy as sa
@@ -80,8 +81,46 @@ class JobRow:
         return self.run == self.job_id
 
 
+@dataclass(frozen=True, slots=True)
+class NewJob:
+    """A job that a caller submits."""
+
+    job_id: str
+    """Its id, new."""
+    workspace_id: str
+    """Workspace of the caller."""
+    project_id: str
+    """Project of the caller."""
+    subject: str
+    """The caller."""
+    request_id: str | None
+    """What the caller calls the request."""
+    digest: str
+    """Hash of the request, by which the same one is known again."""
+    purpose: str
+    """``submitted``, or what its labels call it."""
+    labels: Json
+    """Its labels."""
+    label_run: str | None
+    """Its label ``rsi_run``."""
+    spec: Json
+    """What was asked for, without the rows."""
+
+
 ENDED = ("completed", "failed", "timeout", "cancelled", "lost")
 """States that do not change any more."""
+ACTIVE = ("pending", "running")
+"""States that do."""
+STATUSES = {
+    "pending": (("pending",), None),
+    "running": (("running",), False),
+    "stopping": (("running",), True),
+    "completed": (("completed",), None),
+    "failed": (("failed", "timeout", "lost"), None),
+    "cancelled": (("cancelled",), None),
+}
+"""Word for a job's status outside -> the states that it stands for, and whether a stop was asked for (None: either)."""
+_PLACES_LOCK = 0x6A6F6273
 
 
 def new_id() -> str:
@@ -128,5 +167,126 @@ def get(tx: Connection, run: str, job: str) -> JobRow | None:
 
 def of_run(tx: Connection, run: str, limit: int = 200) -> list[JobRow]:
     """The newest `limit` jobs of a run, newest first."""
-    query = sa.select(jobs).where(jobs.c.run == run).order_by(jobs.c.created_at.desc()).limit(limit)
+    return [make(JobRow, found) for found in tx.execute(_OF_RUN, {"of": run, "most": limit}).mappings()]
+
+
+# Built once: it is asked for at every poll of a live view.
+_OF_RUN = (
+    sa.select(jobs)
+    .where(jobs.c.run == sa.bindparam("of"))
+    .order_by(jobs.c.created_at.desc())
+    .limit(sa.bindparam("most", type_=sa.Integer))
+)
+
+
+def submit(tx: Connection, new: NewJob) -> bool:
+    """Record a submitted job in state ``pending``; False when its project has used the request id."""
+    now = iso(utcnow())
+    values: dict[str, Any] = asdict(new) | {"run": new.job_id, "job": SUBMITTED, "round": 0, "method": "sft"}
+    values |= {"launcher": "local", "state": "pending", "reserved_micros": 0, "stop_requested": False}
+    return insert_once(tx, jobs, values | {"created_at": now, "updated_at": now})
+
+
+SUBMITTED = "train"
+"""Name of a submitted job in the run that is itself."""
+
+
+def by_id(tx: Connection, job_id: str) -> JobRow | None:
+    """A job by the id it has outside; None when there is none."""
+    found = tx.execute(sa.select(jobs).where(jobs.c.job_id == job_id)).mappings().first()
+    return make(JobRow, found) if found else None
+
+
+def by_request(tx: Connection, project_id: str, request_id: str) -> JobRow | None:
+    """The job that a request of a project made; None when there is none."""
+    where = (jobs.c.project_id == project_id, jobs.c.request_id == request_id)
+    found = tx.execute(sa.select(jobs).where(*where)).mappings().first()
+    return make(JobRow, found) if found else None
+
+
+def listing(
+    tx: Connection,
+    *,
+    project_id: str | None,
+    limit: int,
+    before: tuple[str, str] | None = None,
+    status: str | None = None,
+    run: str | None = None,
+) -> list[JobRow]:
+    """The newest jobs of a project (None: of all), or of one label ``rsi_run`` in it, newest first.
+
+    `before`: (created_at, job_id) of the last row of the page before; `status`: a key of `STATUSES`. Of all projects
+    the order is that of the ids, which are as old as their jobs to the millisecond.
+    """
+    query = sa.select(jobs).limit(limit)
+    if project_id is None:
+        query = query.order_by(jobs.c.job_id.desc())
+        query = query.where(jobs.c.job_id < before[1]) if before is not None else query
+    else:
+        query = query.order_by(jobs.c.created_at.desc(), jobs.c.job_id.desc()).where(_of(project_id, status))
+        if before is not None:
+            query = query.where(sa.tuple_(jobs.c.created_at, jobs.c.job_id) < sa.tuple_(*before))
+    if run is not None:
+        query = query.where(jobs.c.label_run == run)
+    if status is not None:
+        states, stopping = STATUSES[status]
+        query = query.where(jobs.c.state.in_(states))
+        query = query if stopping is None else query.where(jobs.c.stop_requested.is_(stopping))
     return [make(JobRow, found) for found in tx.execute(query).mappings()]
+
+
+def _of(project_id: str, status: str | None) -> sa.ColumnElement[bool]:
+    """Whether a job is of the project; written so that those at work are found by their state, not in the history."""
+    if status is not None and set(STATUSES[status][0]) <= set(ACTIVE):
+        return sa.func.coalesce(jobs.c.project_id, "") == project_id
+    return jobs.c.project_id == project_id
+
+
+def submitted(tx: Connection, state: str, *, limit: int | None = None) -> list[JobRow]:
+    """Submitted jobs that wait (``pending``) or run, oldest first; reads those only, however many have ended."""
+    query = sa.select(jobs).where(jobs.c.state == state, jobs.c.run == jobs.c.job_id)
+    ordered = query.order_by(jobs.c.created_at, jobs.c.job_id).limit(limit)
+    return [make(JobRow, found) for found in tx.execute(ordered).mappings()]
+
+
+def waiting(tx: Connection, project_id: str) -> int:
+    """How many submitted jobs of a project wait."""
+    where = (jobs.c.state == "pending", _of(project_id, "pending"))
+    return int(tx.execute(sa.select(sa.func.count()).select_from(jobs).where(*where)).scalar_one())
+
+
+def take(tx: Connection, job_id: str, host: str, most: int) -> bool:
+    """Take a pending job for a host that keeps at most so many at once; True for one caller, False when it is full."""
+    if tx.dialect.name == "postgresql":  # on SQLite there is one writing transaction at a time anyway
+        tx.execute(sa.text("select pg_advisory_xact_lock(:key)"), {"key": _PLACES_LOCK})
+    kept = (jobs.c.state == "running", jobs.c.run == jobs.c.job_id, jobs.c.host == host)
+    if int(tx.execute(sa.select(sa.func.count()).select_from(jobs).where(*kept)).scalar_one()) >= most:
+        return False
+    where = (jobs.c.job_id == job_id, jobs.c.state == "pending", jobs.c.stop_requested.is_(False))
+    taken = tx.execute(sa.update(jobs).where(*where).values(state="running", host=host, updated_at=iso(utcnow())))
+    return bool(taken.rowcount)
+
+
+def end(tx: Connection, job_id: str, state: str, *, among: Collection[str] = ACTIVE, **columns: Any) -> bool:
+    """End a submitted job that is in one of the states `among`; the first ending stands."""
+    now = iso(utcnow())
+    where = (jobs.c.job_id == job_id, jobs.c.state.in_(tuple(among)))
+    changed = tx.execute(sa.update(jobs).where(*where).values(state=state, updated_at=now, finished_at=now, **columns))
+    return bool(changed.rowcount)
+
+
+def ask_to_stop(tx: Connection, job_id: str) -> None:
+    """Mark a running job to be stopped; no effect on an ended one."""
+    where = (jobs.c.job_id == job_id, jobs.c.state == "running")
+    tx.execute(sa.update(jobs).where(*where).values(stop_requested=True, updated_at=iso(utcnow())))
+
+
+def note(tx: Connection, job_id: str, spec: Json) -> None:
+    """Replace what is kept of a submitted job's request."""
+    tx.execute(sa.update(jobs).where(jobs.c.job_id == job_id).values(spec=spec, updated_at=iso(utcnow())))
+
+
+def trainers(tx: Connection, names: Collection[str]) -> dict[str, str]:
+    """Run -> its trainer, for some runs; one statement, however many."""
+    query = sa.select(runs.c.run, runs.c.options).where(runs.c.run.in_(list(names)))
+    return {run: str(options.get("trainer")) for run, options in tx.execute(query)} if names else {}

@@ -22,7 +22,7 @@ class LabelRow:
     source: str
     """``human`` for a recorded candidate, ``file`` for a change that was imported."""
     change: Json
-    """``{"run", "candidate"}``, or ``{"proposal", "head_plan"}`` with the whole change."""
+    """``{"run", "candidate"}``, with a ``reason`` if one was given; or the whole: ``{"proposal", "head_plan"}``."""
     good: bool
     """Whether the change is worth keeping."""
     author: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import sqlalchemy as sa
@@ -99,6 +99,33 @@ class RunRow(NewRun):
     """ISO time of its end."""
 
 
+@dataclass(frozen=True, slots=True)
+class RunSummary:
+    """What a list tells of a run; reading no more keeps a list quick."""
+
+    run: str
+    """Run id."""
+    kind: str
+    """What a candidate changes."""
+    state: str
+    """``starting running paused finished failed stopped``."""
+    round: int
+    """Newest round begun."""
+    rounds_target: int
+    """Rounds to do."""
+    best_version: str | None
+    """Certified version; None before v0 exists."""
+    owner: Json
+    """Who started it."""
+    updated_at: str
+    """ISO time."""
+
+
+# Built once: building a statement costs more than carrying it out.
+_GET = sa.select(runs).where(runs.c.run == sa.bindparam("wanted"))
+_LOCK = _GET.with_for_update()
+
+
 def create(tx: Connection, new: NewRun) -> None:
     """Record a run in state ``starting``. Conflict when the id is taken."""
     now = iso(utcnow())
@@ -110,8 +137,7 @@ def create(tx: Connection, new: NewRun) -> None:
 
 def get(tx: Connection, run: str, *, lock: bool = False) -> RunRow | None:
     """A run; None when there is no such run."""
-    query = sa.select(runs).where(runs.c.run == run)
-    found = tx.execute(query.with_for_update() if lock else query).mappings().first()
+    found = tx.execute(_LOCK if lock else _GET, {"wanted": run}).mappings().first()
     return make(RunRow, found) if found else None
 
 
@@ -125,19 +151,24 @@ def require(tx: Connection, run: str, *, lock: bool = False) -> RunRow:
 
 def listing(
     tx: Connection, *, limit: int = 25, before: tuple[str, str] | None = None, project_id: str | None = None
-) -> list[RunRow]:
+) -> list[RunSummary]:
     """Newest update first; `before`: (updated_at, run) of the last row of the page before.
 
     `project_id`: only what that project sees: its own runs, and those without an owner that a job of it names.
     """
-    query = sa.select(runs).order_by(runs.c.updated_at.desc(), runs.c.run.desc()).limit(limit)
+    columns = (runs.c[field.name] for field in fields(RunSummary))
+    query = sa.select(*columns).order_by(runs.c.updated_at.desc(), runs.c.run.desc()).limit(limit)
     if before is not None:
         query = query.where(sa.tuple_(runs.c.updated_at, runs.c.run) < sa.tuple_(*before))
     if project_id is not None:
-        named = sa.select(jobs.c.label_run).where(jobs.c.project_id == project_id, jobs.c.label_run.is_not(None))
-        unowned = sa.and_(runs.c.project_id.is_(None), runs.c.run.in_(named))
-        query = query.where(sa.or_(runs.c.project_id == project_id, unowned))
-    return [make(RunRow, found) for found in tx.execute(query).mappings()]
+        query = query.where(sa.or_(runs.c.project_id == project_id, _named_by(project_id)))
+    return [make(RunSummary, found) for found in tx.execute(query).mappings()]
+
+
+def _named_by(project_id: str) -> sa.ColumnElement[bool]:
+    """Runs without an owner that a train job of the project names."""
+    named = sa.select(jobs.c.label_run).where(jobs.c.project_id == project_id, jobs.c.label_run.is_not(None))
+    return sa.and_(runs.c.project_id.is_(None), runs.c.run.in_(named))
 
 
 def labelled(tx: Connection, run: str, project_id: str) -> bool:

@@ -33,6 +33,15 @@ class SteerRow:
     """ISO time it was delivered."""
 
 
+# Built once: it is asked for at every poll.
+_LISTING = (
+    sa.select(steers)
+    .where(steers.c.run == sa.bindparam("of"))
+    .order_by(steers.c.id.desc())
+    .limit(sa.bindparam("most", type_=sa.Integer))
+)
+
+
 def queue(tx: Connection, run: str, text: str, author: str) -> SteerRow:
     """Add a steer to be delivered at the next turn boundary."""
     values = {"run": run, "text": text, "author": author, "status": "queued", "at": iso(utcnow())}
@@ -60,8 +69,8 @@ def drop(tx: Connection, run: str) -> None:
 
 def listing(tx: Connection, run: str, limit: int = 100) -> list[SteerRow]:
     """The newest `limit` steers, oldest first."""
-    query = sa.select(steers).where(steers.c.run == run).order_by(steers.c.id.desc()).limit(limit)
-    return [make(SteerRow, found) for found in reversed(tx.execute(query).mappings().all())]
+    found = tx.execute(_LISTING, {"of": run, "most": limit}).mappings().all()
+    return [make(SteerRow, one) for one in reversed(found)]
 
 
 def queued(tx: Connection, run: str) -> list[SteerRow]:

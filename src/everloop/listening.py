@@ -1,4 +1,4 @@
-"""Where the served gateway listens: a unix socket or a loopback port, and the process around it."""
+"""Where a server of ours listens: a unix socket or a port, and the process around it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from everloop.errors import Conflict, InvalidRequest
 from everloop.events import Json
 
 HOST = "127.0.0.1"
-"""The only address a port is bound to."""
+"""The address that a port is bound to unless another is named."""
 CONNECTIONS = 256
 """Open connections at once."""
 GRACE_SECONDS = 10
@@ -53,13 +53,33 @@ def unix_socket(path: Path) -> Iterator[socket.socket]:
 @contextmanager
 def loopback_port(port: int) -> Iterator[socket.socket]:
     """A listening socket on 127.0.0.1; port 0 takes a free one. Conflict when the port is taken."""
-    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as listener:
+    with tcp_port(HOST, port) as listener:
+        yield listener
+
+
+@contextmanager
+def tcp_port(host: str, port: int, backlog: int = BACKLOG) -> Iterator[socket.socket]:
+    """A listening socket on an address of this machine; port 0 takes a free one.
+
+    Conflict when the port cannot be used, InvalidRequest when the host is no address of this machine.
+    """
+    try:
+        family, kind, _, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+    except OSError as error:  # gaierror is one
+        why = error.strerror or str(error)
+        raise InvalidRequest(
+            f"{host} cannot be listened on", why=why, then="Name an address of this machine"
+        ) from error
+    with socket.socket(family, kind) as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            listener.bind((HOST, port))
-            listener.listen(BACKLOG)
+            listener.bind(place)
+            listener.listen(backlog)
         except OSError as error:
             why = error.strerror or str(error)
+            if error.errno == errno.EADDRNOTAVAIL:
+                then = "Name an address of this machine"
+                raise InvalidRequest(f"{host} cannot be listened on", why=why, then=then) from error
             raise Conflict(f"port {port} cannot be used", why=why, then="Name another port") from error
         yield listener
 
@@ -162,9 +182,9 @@ def configured(app: ASGIApp) -> uvicorn.Config:
     )
 
 
-def serve(app: ASGIApp, listener: socket.socket, ready: Callable[[], None]) -> None:
+def serve(app: ASGIApp | uvicorn.Config, listener: socket.socket, ready: Callable[[], None]) -> None:
     """Serve until SIGTERM or SIGINT; `ready` is called once requests are answered."""
-    server = _Server(configured(app), ready)
+    server = _Server(app if isinstance(app, uvicorn.Config) else configured(app), ready)
     with _ended_by_signals(server):
         server.run(sockets=[listener])
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from everloop.errors import Conflict, InvalidRequest
-from everloop.gateway.listening import loopback_port, ready_file, unix_socket
+from everloop.listening import loopback_port, ready_file, tcp_port, unix_socket
 
 
 def test_a_socket_is_for_its_owner_alone(tmp_path: Path) -> None:
@@ -147,4 +147,16 @@ def test_a_ready_file_is_never_written_through_a_link(tmp_path: Path) -> None:
 
 def test_a_ready_file_that_cannot_be_written_is_a_clear_error(tmp_path: Path) -> None:
     with pytest.raises(InvalidRequest), ready_file(tmp_path / "none" / "ready.json", {}):
+        pass
+
+
+@pytest.mark.parametrize("host", ["192.0.2.1", "no-such-name.invalid", "not a host"])
+def test_a_host_that_is_not_this_machine_is_a_clear_error(host: str) -> None:
+    with pytest.raises(InvalidRequest, match="cannot be listened on"), tcp_port(host, 0):
+        pass
+
+
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "0.0.0.0"])
+def test_a_port_is_on_the_host_that_was_named(host: str) -> None:
+    with tcp_port(host, 0) as listener, socket.create_connection(("localhost", listener.getsockname()[1])):
         pass

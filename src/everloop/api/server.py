@@ -1,0 +1,95 @@
+"""The server process: uvicorn over a listening socket, with TLS and forwarded headers as the settings say."""
+
+from __future__ import annotations
+
+import logging
+import os
+import resource
+import socket
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+
+import uvicorn
+from starlette.types import ASGIApp
+
+from everloop import address, listening
+from everloop.api.app import create_app
+from everloop.api.connection import Connection
+from everloop.service.installation import Installation, open_installation
+from everloop.settings import Settings
+
+CONNECTIONS = 512
+"""Open connections at once; beyond it the answer is 503."""
+BACKLOG = 1024
+"""Connections that may wait to be accepted."""
+KEEP_ALIVE_SECONDS = 15
+"""Seconds an idle connection stays open."""
+FILES = 4096
+"""Open files the process asks for: connections, database, what it sends."""
+READY = b"ready"
+"""What the parent of a server reads once requests are answered."""
+
+
+def serve(installation: Installation, listener: socket.socket, ready: Callable[[], None]) -> None:
+    """Serve API and pages until SIGTERM or SIGINT; requests under way then get ten seconds.
+
+    `ready` is called once requests are answered. The installation's settings name the port that was really taken.
+    """
+    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s %(message)s")
+    _room_for_files()
+    listening.serve(configured(create_app(installation), installation.settings), listener, ready)
+
+
+def configured(app: ASGIApp, settings: Settings) -> uvicorn.Config:
+    """How uvicorn runs: no access log, since addresses can hold tokens; forwarded headers from trusted proxies only."""
+    trusted = address.proxies(settings)
+    return uvicorn.Config(
+        app,
+        loop="auto" if sys.platform == "win32" else "uvloop",
+        http=Connection,
+        ws="none",
+        lifespan="on",
+        log_config=None,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        proxy_headers=bool(trusted),
+        forwarded_allow_ips=trusted,
+        limit_concurrency=CONNECTIONS,
+        backlog=BACKLOG,
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
+        timeout_graceful_shutdown=listening.GRACE_SECONDS,
+        ssl_certfile=settings.tls_certificate or None,
+        ssl_keyfile=settings.tls_key or None,
+    )
+
+
+def _room_for_files() -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = FILES if hard == resource.RLIM_INFINITY else min(FILES, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
+def main() -> None:
+    """Be the server process of `el up`: serve on an inherited socket and tell the parent once requests are answered."""
+    listener = socket.socket(fileno=int(sys.argv[1]))
+    told = int(sys.argv[2])
+    for descriptor in (listener.fileno(), told):
+        os.set_inheritable(descriptor, False)
+    settings = address.of(Settings(), listener)
+    installation = replace(open_installation(settings), settings=settings)
+
+    def ready() -> None:
+        os.write(told, READY)
+        os.close(told)
+
+    try:
+        serve(installation, listener, ready)
+    finally:
+        installation.close()
+
+
+if __name__ == "__main__":
+    main()
