@@ -79,7 +79,7 @@ class Served:
         self.workspace, self.project = document.get("workspace_id", ""), document.get("project_id", "")
 
     def children(self) -> dict[str, list[psutil.Process]]:
-        """Its processes by module, e.g. ``everloop.api.server``."""
+        """Its processes by module, e.g. ``everloop.server``."""
         found: dict[str, list[psutil.Process]] = {}
         for child in psutil.Process(self.process.pid).children():
             found.setdefault(child.cmdline()[4], []).append(child)

@@ -24,8 +24,7 @@ import uvicorn
 from conforming import conforming
 
 from everloop import address, listening
-from everloop.api.app import create_app
-from everloop.api.server import configured
+from everloop.server import application, configured
 from everloop.service import first_start, keys, people, projects, sessions
 from everloop.service.caller import LOCAL
 from everloop.service.installation import Installation, open_installation
@@ -78,7 +77,7 @@ class Api:
         opened = open_installation(address.of(wanted, self.listener))
         self.place: Installation = opened
         first_start.ensure(opened)
-        self.app = create_app(opened)
+        self.app = application(opened)
         self._server = uvicorn.Server(configured(self.app, opened.settings))
         self._thread = threading.Thread(target=self._server.run, args=([self.listener],), daemon=True)
         self.url = address.local_url(opened.settings)

@@ -127,7 +127,7 @@ _FROM: Any = {"type": "train", "spec": {**_JOB["spec"], "base_model": "nano", "p
 OPEN = frozenset({"healthz", "readyz", "metrics", "get_checkpoint_content"})
 """Operations without a key: whoever holds the address, or asks from this machine."""
 SIGNING_IN = frozenset({"start_sign_in", "poll_sign_in", "cancel_sign_in"})
-"""Operations of who has no key yet; the grants' own tests have them."""
+"""Operations of who has no key yet: whoever asks gets the same."""
 
 OPERATIONS: tuple[Operation, ...] = (
     _get("list_runs", _RUNS, foreign=None),

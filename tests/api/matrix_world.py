@@ -25,6 +25,8 @@ from everloop.students.base import Manifest
 from everloop.students.checkpoints import save
 from everloop.values import utcnow
 
+Contents = dict[str, list[tuple[Any, ...]]]
+"""Table, or ``files`` -> what is in it."""
 UNCOMPARED = ("used_at",)
 """Columns that a mere look may change."""
 
@@ -186,9 +188,9 @@ def _expire(api: Api, key: str) -> None:
         assert done.rowcount == 1
 
 
-def contents(api: Api) -> dict[str, list[tuple[Any, ...]]]:
+def contents(api: Api) -> Contents:
     """Every row of every table but the audit log, and every file's size and time but the database's."""
-    found: dict[str, list[tuple[Any, ...]]] = {}
+    found: Contents = {}
     with api.place.database.read() as tx:
         for name, query in _QUERIES.items():
             found[name] = [tuple(row) for row in tx.exec_driver_sql(query)]

@@ -10,7 +10,7 @@ import matrix_world
 import pytest
 from calling import Answer, Api, Session
 from matrix import MAY, OPEN, OPERATIONS, PEOPLE, SIGNING_IN, TOOLS, Operation, Tool
-from matrix_world import Side
+from matrix_world import Contents, Side
 from mcp_calling import ACCEPT
 
 from everloop.api.mcp_tools import BY_NAME
@@ -22,7 +22,7 @@ STATUS = {"ACCESS_DENIED": 403, "RSI_RUN_NOT_FOUND": 404, "RSI_CONFLICT": 409}
 """Code of a tool's refusal -> status it stands for."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class World:
     """A server, a project that callers are of, one that they are not of, and the callers."""
 
@@ -30,6 +30,8 @@ class World:
     own: Side
     foreign: Side
     callers: dict[str, str | Session | None]
+    kept: Contents | None = None
+    """What is stored, where nothing was changed since it was looked at."""
 
     def ask(self, row: Operation, caller: str, scope: str, prefix: str = "/v1") -> tuple[int, str, str]:
         """Status, everything that came back, and everything that was sent."""
@@ -104,29 +106,30 @@ def test_the_table_has_every_tool() -> None:
 @pytest.mark.parametrize("row", [*OPERATIONS, *TOOLS], ids=lambda row: row.name)
 def test_a_caller_gets_what_the_table_says_and_nothing_of_others(world: World, row: Operation, caller: str) -> None:
     got: dict[tuple[str, str], int] = {}
-    before = matrix_world.contents(world.api)
+    before, world.kept = world.kept or matrix_world.contents(world.api), None
     refused = [scope for scope in scopes(row) if scope != "own" or row.expected(caller, scope) >= 400]
     for scope in refused:
         for prefix in PREFIXES:
-            status, text, sent = world.ask(row, caller, scope, prefix)
-            got[scope, prefix] = status
+            got[scope, prefix], text, sent = world.ask(row, caller, scope, prefix)
             assert not leaked(world.own.words if scope == "own" else world.foreign.words, text, sent), text
-    assert matrix_world.contents(world.api) == before, "something changed"
+    after = matrix_world.contents(world.api)
+    assert after == before, "something changed"
     for scope in set(scopes(row)) - set(refused):
         for prefix in PREFIXES:
             if row.uses_up:
                 matrix_world.prepare(world.api, world.own)
-            status, text, sent = world.ask(row, caller, scope, prefix)
-            got[scope, prefix] = status
+            got[scope, prefix], text, sent = world.ask(row, caller, scope, prefix)
             assert row.tells_others or not leaked(world.foreign.words, text, sent), text
     assert got == {at: row.expected(caller, at[0]) for at in got}
     assert len(got) == 2 * len(scopes(row))
+    if not row.changes:
+        world.kept = after
 
 
 @pytest.mark.parametrize("row", [row for row in OPERATIONS if row.changes], ids=lambda row: row.name)
 @pytest.mark.parametrize("origin", [None, "https://elsewhere.example", "null"])
 def test_a_cookie_changes_nothing_from_a_page_of_another_site(world: World, row: Operation, origin: str | None) -> None:
-    session = world.callers["admin"]
+    session, world.kept = world.callers["admin"], None
     assert isinstance(session, Session)
     before, sent = matrix_world.contents(world.api), row.sent(world.own.targets)
     headers = {"Cookie": f"everloop_session={session.token}"} | ({"Origin": origin} if origin else {})
@@ -164,3 +167,18 @@ def test_a_workspace_that_a_caller_is_not_in_is_unknown(world: World, caller: st
 def test_a_key_that_names_its_own_place_is_let_in(world: World, caller: str, header: str) -> None:
     answer: Any = world.api.get("/v1/me", key=world.callers[caller], headers={header: "local"})
     assert (answer.status, answer.json["project_id"]) == (200, "local")
+    refused = world.api.get("/v1/me", key=world.callers[caller], headers={header: "afar"})
+    assert (refused.status, refused.code) == (403, "PROJECT_ACCESS_DENIED")
+
+
+@pytest.mark.parametrize("caller", sorted(MAY))
+def test_whoever_signs_in_with_a_command_line_is_told_the_same(world: World, caller: str) -> None:
+    world.kept = None
+    hashes = dict.fromkeys(("key_hash", "poll_hash", "code_hash"), "0" * 64)
+    ask = {"grant_id": "00000000-0000-4000-8000-000000000000", "poll_token": "nobody's"}
+    expected = {"start": (hashes, 200), "poll": (ask, 404), "cancel": (ask, 404)}
+    for prefix in PREFIXES:
+        for name, (body, status) in expected.items():
+            answer = world.api.post(f"{prefix}/auth/cli/{name}", key=world.callers[caller], json=body)
+            assert answer.status == status, answer.text
+            assert not leaked(world.own.words | world.foreign.words, answer.text, "")

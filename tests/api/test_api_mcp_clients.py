@@ -28,7 +28,7 @@ from mcp_calling import MCP, rpc, start
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from everloop.api.mcp_tools import TOOLS
-from everloop.api.server import configured
+from everloop.server import configured
 from everloop.service.permissions import KeyKind
 
 ROOT = Path(__file__).parents[2]

@@ -70,7 +70,7 @@ def test_connection_and_ready_file_say_the_same_and_are_for_their_owner(server: 
 
 
 def test_the_server_process_never_loads_torch(server: Served) -> None:
-    (process,) = server.children()["everloop.api.server"]
+    (process,) = server.children()["everloop.server"]
     job = {"type": "train", "spec": {"base_model": "nano", "rows": [], "steps": 1}}
     assert server.get("/v1/job/training-models").status_code == 200
     assert server.post("/v1/job", job).status_code == 422
@@ -121,7 +121,7 @@ def test_a_taken_port_is_one_sentence(tmp_path: Path, server: Served, command: s
 def test_a_dead_server_ends_it_with_an_error(tmp_path: Path) -> None:
     with Served(tmp_path / "home") as served:
         processes = family(served)
-        (process,) = served.children()["everloop.api.server"]
+        (process,) = served.children()["everloop.server"]
         process.kill()
         assert served.process.wait(PATIENCE) == 1
         assert "JOB_FAILED: the server ended: signal 9. See " in served.output.read_text()

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 from browser import Browser
-from conftest import PASSWORD, Site
 from test_console_grant import CODE, CommandLine
+from visiting import PASSWORD, Site
 
 from everloop.service import sessions
 from everloop.service.permissions import Role

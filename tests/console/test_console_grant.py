@@ -8,7 +8,7 @@ from typing import Any
 import httpx2
 import pytest
 import sqlalchemy as sa
-from conftest import PASSWORD, Reader, Site
+from visiting import PASSWORD, Reader, Site
 
 from everloop.service import access, people
 from everloop.service.caller import LOCAL

@@ -6,8 +6,8 @@ from typing import Any
 
 import httpx2
 import pytest
-from conftest import SESSION, Reader, Site
 from oidc_provider import PERSON, OidcProvider
+from visiting import SESSION, Reader, Site
 
 from everloop.service import access
 from everloop.service.permissions import OF_ROLE, Role

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import httpx2
 import pytest
-from conftest import PASSWORD, SESSION, Reader, Site
+from visiting import PASSWORD, SESSION, Reader, Site
 
 from everloop.service import access, people, sessions
 from everloop.service.caller import LOCAL

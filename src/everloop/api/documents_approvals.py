@@ -12,7 +12,7 @@ from everloop.store.approvals import STATES
 from everloop.store.samples import REJECTED
 
 _RUN: Json = {"type": "string", "pattern": schemas.RUN}
-_REASON: Json = {"type": ["string", "null"], "minLength": 1, "maxLength": BRIEF}
+_REASON: Json = {"type": ["string", "null"], "minLength": 1, "maxLength": BRIEF, "pattern": schemas.NOT_BLANK}
 _APPROVAL: dict[str, Json] = {
     "approval_id": TEXT,
     "run": _RUN,
@@ -26,7 +26,7 @@ _APPROVAL: dict[str, Json] = {
     "round": nullable(COUNT),
     "baseline": nullable(TEXT),
     "judge": nullable(record({"id": TEXT, "version": TEXT})),
-    "sha256": told(nullable(TEXT), "Hash of what was measured, and of nothing else the certification is about."),
+    "sha256": told(nullable(TEXT), "Hash of what was measured; nothing else is certified."),
     "rationale": nullable(ref("Rationale")),
     "evidence": told(nullable(ref("GateFigures")), "The figures of the certification."),
 }
@@ -68,7 +68,12 @@ SCHEMAS: dict[str, Json] = {
 DECISION: Json = record(
     {"decision": one_of(*DECISIONS), "reason": told(_REASON, "Required of a rejection; the operator reads it.")},
     optional=("reason",),
-)
+) | {
+    "oneOf": [
+        {"properties": {"decision": {"const": "reject"}, "reason": {"type": "string"}}, "required": ["reason"]},
+        {"properties": {"decision": {"const": "approve"}}},
+    ]
+}
 """Body of a decision."""
 VERDICT: Json = record({"good": told(FLAG, "Whether it was worth keeping."), "reason": _REASON}, optional=("reason",))
 """Body of a verdict."""

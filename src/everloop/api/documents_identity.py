@@ -110,8 +110,8 @@ SCHEMAS: dict[str, Json] = {
 
 _DAYS: Json = {"type": ["number", "null"], "exclusiveMinimum": 0, "maximum": MAX_DAYS}
 _WANTED: dict[str, Json] = {
-    "name": {"type": "string", "maxLength": NAME, "description": "What it is for."},
-    "kind": {**one_of(*KeyKind), "default": str(KeyKind.AUTOMATION)},
+    "name": {"type": ["string", "null"], "maxLength": NAME, "description": "What it is for."},
+    "kind": {**nullable(one_of(*KeyKind)), "default": str(KeyKind.AUTOMATION)},
     "permissions": told(nullable(array(one_of(*_GIVEN))), "With the kind `custom`, at least one; else none."),
     "expires_days": told(_DAYS, "Days after which it is refused; null: it does not expire."),
 }
@@ -122,7 +122,7 @@ KEY_REQUEST: Json = record(_WANTED, optional=tuple(_WANTED)) | {
             "properties": {"kind": {"const": KeyKind.CUSTOM}, "permissions": {"type": "array", "minItems": 1}},
             "required": ["kind", "permissions"],
         },
-        {"properties": {"kind": {"enum": [*_PLAIN]}, "permissions": {"maxItems": 0}}},
+        {"properties": {"kind": {"enum": [*_PLAIN, None]}, "permissions": {"maxItems": 0}}},
     ]
 }
 """Body of a new key."""

@@ -297,3 +297,4 @@ EXAMPLES: dict[str, Json] = {
     },
 }
 """Name of a document -> an example."""
+EXAMPLES["RunDetail"] = EXAMPLES["Run"]

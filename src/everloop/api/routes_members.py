@@ -36,7 +36,7 @@ def list_member_candidates(
     caller: Signed,
     workspace_id: Workspace,
     project_id: Project,
-    q: Annotated[str, Query(description="Part of a name or an e-mail address.")] = "",
+    q: Annotated[str, Query(description="Part of a name or an e-mail address; up to 320 printable characters.")] = "",
 ) -> JSONResponse:
     """Find people who are no members of your project; at most 20."""
     return JSONResponse(administration.candidates(place, workspace_id, project_id, q, caller).to_json())

@@ -37,7 +37,7 @@ def list_runs(
 
 @router.post(
     "/runs",
-    responses=reply("Run", 201) | refusals(403, 409, 413, 422),
+    responses=reply("RunDetail", 201) | refusals(403, 409, 413, 422),
     openapi_extra=body(schemas.START, examples_bodies.START),
 )
 def start_run(place: Place, caller: Signed, document: RsiBody) -> JSONResponse:

@@ -26,7 +26,7 @@ MOST_ROUND = 2**31 - 1
 """Largest round number that can be asked for."""
 _USD: Json = {"minimum": 1e-6, "maximum": 1e12}
 _COUNT: Json = {"minimum": 1, "maximum": MOST}
-_NOT_BLANK = r"^[^\u0000]*[^\s\u0000][^\u0000]*$"
+NOT_BLANK = r"^[^\u0000]*[^\s\u0000][^\u0000]*$"
 """At least one character that is no white space, and no zero byte."""
 
 
@@ -50,7 +50,7 @@ def _object(properties: Json, required: list[JsonValue], description: str = "") 
 
 
 def _text(description: str) -> Json:
-    bounds: Json = {"minLength": 1, "maxLength": BRIEF, "pattern": _NOT_BLANK}
+    bounds: Json = {"minLength": 1, "maxLength": BRIEF, "pattern": NOT_BLANK}
     return {"type": "string", "description": description, **bounds}
 
 

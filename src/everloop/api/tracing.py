@@ -10,12 +10,13 @@ from typing import Any
 from fastapi.telemetry import TelemetryConfig
 
 from everloop import __version__
+from everloop.api.redaction import redacted
 from everloop.errors import Unavailable
 from everloop.settings import Settings
 
 OFF: TelemetryConfig = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
-SECRET = ("/sign-in", "/v1/job/checkpoints/content/", "/api/v1/job/checkpoints/content/")
-"""Addresses that can hold a token: they are never in a trace."""
+SIGN_IN = "/sign-in"
+"""Addresses that can hold a token in their parameters: like those with one in the path, they are never in a trace."""
 
 
 @contextmanager
@@ -46,4 +47,5 @@ def telemetry(settings: Settings) -> Iterator[TelemetryConfig]:
 
 
 def _secret(scope: MutableMapping[str, Any]) -> bool:
-    return str(scope.get("path", "")).startswith(SECRET)
+    path = str(scope.get("path", ""))
+    return path.startswith(SIGN_IN) or redacted(path) != path

@@ -99,7 +99,7 @@ class Children:
         ready, told = os.pipe()
         try:
             self.server = start(
-                "everloop.api.server",
+                "everloop.server",
                 [str(listener.fileno()), str(told)],
                 log=self.home.root / "server.log",
                 environment=_environment(self.settings),

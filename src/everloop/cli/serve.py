@@ -21,8 +21,7 @@ def serve(host: str | None, port: int | None, ready_file: Path | None) -> None:
     from contextlib import ExitStack
     from dataclasses import replace
 
-    from everloop import address, listening
-    from everloop.api import server
+    from everloop import address, listening, server
     from everloop.cli.configuration import settings
     from everloop.service import first_start
     from everloop.service.installation import open_installation

@@ -135,6 +135,7 @@ def main(settings: Settings, *, drain: bool = False, observer: Observer = unobse
     It does not wait for the phase a run is in: whatever that does is done again by the next worker, as after SIGKILL.
     """
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
+    logging.getLogger("httpx2").setLevel(logging.WARNING)  # else a line for each request to a model
     _know_the_platform()
     worker = Worker(settings, observer)
     signal.signal(signal.SIGTERM, worker.stop)

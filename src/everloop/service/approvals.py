@@ -96,12 +96,13 @@ def _require(tx: Connection, approval_id: str, caller: Caller, *, lock: bool = F
     """The approval and its run, which nobody else changes until the transaction ends when it is locked."""
     found = approvals.get(tx, approval_id) if _ID.fullmatch(approval_id) else None
     missing = NotFound(f"approval {approval_id!r:.80} is not known", then="List the approvals there are")
-    if found is None:
-        raise missing
     try:
-        run = visibility.require(tx, found.run, caller, lock=lock)
+        # of an approval that is not there, its run is looked for all the same: nobody can tell it from one of others
+        run = visibility.require(tx, approval_id if found is None else found.run, caller, lock=lock)
     except RunNotFound as error:
         raise missing from error
+    if found is None:
+        raise missing
     return (approvals.get(tx, approval_id) or found) if lock else found, run
 
 

@@ -1,4 +1,5 @@
-"""The server process: uvicorn over a listening socket, with TLS and forwarded headers as the settings say."""
+"""The server process: API and pages in one application, uvicorn over a listening socket, TLS and forwarded headers as
+the settings say."""
 
 from __future__ import annotations
 
@@ -11,21 +12,23 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import uvicorn
+from fastapi import FastAPI
 from starlette.types import ASGIApp
 
 from everloop import address, listening
 from everloop.api.app import create_app
 from everloop.api.connection import Connection
+from everloop.console.app import routes
 from everloop.service.installation import Installation, open_installation
 from everloop.settings import Settings
 
-CONNECTIONS = 512
+CONNECTIONS = 4096
 """Open connections at once; beyond it the answer is 503."""
 BACKLOG = 1024
 """Connections that may wait to be accepted."""
 KEEP_ALIVE_SECONDS = 15
 """Seconds an idle connection stays open."""
-FILES = 4096
+FILES = 8192
 """Open files the process asks for: connections, database, what it sends."""
 READY = b"ready"
 """What the parent of a server reads once requests are answered."""
@@ -38,7 +41,12 @@ def serve(installation: Installation, listener: socket.socket, ready: Callable[[
     """
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s %(message)s")
     _room_for_files()
-    listening.serve(configured(create_app(installation), installation.settings), listener, ready)
+    listening.serve(configured(application(installation), installation.settings), listener, ready)
+
+
+def application(installation: Installation) -> FastAPI:
+    """API and pages of an installation."""
+    return create_app(installation, routes(installation))
 
 
 def configured(app: ASGIApp, settings: Settings) -> uvicorn.Config:
