@@ -34,9 +34,9 @@ from everloop.events import Json
 from everloop.service import first_start, keys, runs
 from everloop.service.caller import LOCAL
 from everloop.service.installation import Installation, open_installation
+from everloop.service.new_run import machine
 from everloop.service.permissions import KeyKind
 from everloop.service.request import StartRequest
-from everloop.service.runs import machine
 from everloop.settings import Settings
 
 EVERY = 3.0

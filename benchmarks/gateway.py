@@ -28,7 +28,7 @@ from everloop.gateway.memory_account import MemoryAccount
 from everloop.gateway.provider import NO_KEY, build
 from everloop.gateway.transport import open_client
 from everloop.ledger.caps import open_caps
-from everloop.service.runs import machine
+from everloop.service.new_run import machine
 from everloop.store.database import Database
 
 CASES = ((1, 0, 400), (64, 0, 1280), (64, 500, 640))

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import functools
 import hashlib
 import secrets
+import socket
 import threading
 import time
 from collections.abc import Callable
@@ -153,6 +155,44 @@ class OidcProvider:
             return (form.get("client_id"), form.get("client_secret")) == (CLIENT, SECRET)
         scheme, _, value = request.headers.get("authorization", "").partition(" ")
         return scheme == "Basic" and base64.b64decode(value).decode() == f"{CLIENT}:{SECRET}"
+
+
+class Hanging:
+    """A provider that accepts connections and never answers; use as a context manager."""
+
+    def __init__(self) -> None:
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self._held: list[socket.socket] = []
+        self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
+        self.connections = 0
+
+    def __enter__(self) -> Hanging:
+        threading.Thread(target=self._hold, daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with contextlib.suppress(OSError):  # it was let go before
+            self.let_go()
+        self._listener.close()
+
+    def wait_for_one(self) -> None:
+        """Until somebody has connected."""
+        deadline = time.monotonic() + 30
+        while not self.connections:
+            assert time.monotonic() < deadline, "nobody connects"
+            time.sleep(0.005)
+
+    def let_go(self) -> None:
+        """Cut the connections, and every one that comes after."""
+        self._listener.shutdown(socket.SHUT_RDWR)
+        while self._held:
+            self._held.pop().close()
+
+    def _hold(self) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                self._held.append(self._listener.accept()[0])
+                self.connections += 1
 
 
 def _proven(form: dict[str, str], asked: dict[str, str]) -> bool:

@@ -3,6 +3,7 @@ the settings say."""
 
 from __future__ import annotations
 
+import gc
 import logging
 import os
 import resource
@@ -19,7 +20,7 @@ from everloop import address, listening
 from everloop.api.app import create_app
 from everloop.api.connection import Connection
 from everloop.console.app import routes
-from everloop.service.installation import Installation, open_installation
+from everloop.service.installation import SERVING, Installation, open_installation
 from everloop.settings import Settings
 
 CONNECTIONS = 4096
@@ -41,6 +42,8 @@ def serve(installation: Installation, listener: socket.socket, ready: Callable[[
     """
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s %(message)s")
     _room_for_files()
+    gc.collect()
+    gc.freeze()  # what is there now stays: looking through all of it again and again would hold answers up
     listening.serve(configured(application(installation), installation.settings), listener, ready)
 
 
@@ -87,7 +90,7 @@ def main() -> None:
     for descriptor in (listener.fileno(), told):
         os.set_inheritable(descriptor, False)
     settings = address.of(Settings(), listener)
-    installation = replace(open_installation(settings), settings=settings)
+    installation = replace(open_installation(settings, patience=SERVING), settings=settings)
 
     def ready() -> None:
         os.write(told, READY)

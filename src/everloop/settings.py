@@ -72,7 +72,7 @@ class Settings(BaseSettings):
     oidc_viewer: str = ""
     """Names that make a person Viewer; ``*``: everybody the provider lets in."""
     oidc_project: str = ""
-    """Project that people who sign in so are members of; empty: the first."""
+    """Project that people who sign in so are members of; empty: ``local``."""
     otlp_endpoint: str = ""
     """Address of an OpenTelemetry collector (OTLP over HTTP) that gets traces; empty: none. Needs the extra `otel`."""
 

@@ -18,6 +18,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
+from urllib.parse import urlsplit
 
 import httpx2
 import uvicorn
@@ -178,7 +179,12 @@ class Api:
             return answer
 
 
+def session_cookie(url: str, token: str) -> str:
+    """The header of a browser that is signed in at a server of that address."""
+    return f"everloop_session_{urlsplit(url).port}={token}"
+
+
 def _identity(key: str | Session | None, url: str) -> dict[str, str]:
     if isinstance(key, Session):
-        return {"Cookie": f"everloop_session={key.token}", "Origin": url}
+        return {"Cookie": session_cookie(url, key.token), "Origin": url}
     return {"Authorization": f"Bearer {key}"} if key else {}

@@ -49,7 +49,7 @@ class Operation:
     path: str
     """Path below the prefix, with placeholders of the targets."""
     needs: str
-    """Permission; "" for whoever is let in."""
+    """Permissions, with blanks between; "" for whoever is let in."""
     ok: int = 200
     """Status of who may, in their own project."""
     foreign: int | None = 404
@@ -84,7 +84,7 @@ class Operation:
             return 403
         if caller == "no member" and self.stranger is not None:
             return self.stranger
-        if self.needs and self.needs not in MAY[caller]:
+        if not set(self.needs.split()) <= MAY[caller]:
             return 403
         return self.ok if scope == "own" or self.foreign is None else self.foreign
 
@@ -131,18 +131,18 @@ SIGNING_IN = frozenset({"start_sign_in", "poll_sign_in", "cancel_sign_in"})
 
 OPERATIONS: tuple[Operation, ...] = (
     _get("list_runs", _RUNS, foreign=None),
-    _post("start_run", _RUNS, "run", _START, ok=201, foreign=None),
-    _post("start_run:taken", _RUNS, "run", {**_START, "run": "{run}"}, ok=409, foreign=409),
+    _post("start_run", _RUNS, "read run", _START, ok=201, foreign=None),
+    _post("start_run:taken", _RUNS, "read run", {**_START, "run": "{run}"}, ok=409, foreign=409),
     _get("get_run", _RUNS + "/{run}"),
     _get("get_run:compact", _RUNS + "/{run}", query={"compact": "true"}),
     _get("get_round", _RUNS + "/{run}/rounds/1"),
     _get("get_live", _RUNS + "/{run}/live"),
     _get("get_live:since", _RUNS + "/{run}/live", query={"since": "0"}),
-    _post("steer", _RUNS + "/{run}/steer", "run", {"text": "Begin with s3."}, ok=202),
-    _post("add_directive", _RUNS + "/{run}/directives", "run", {"text": "Short answers."}, ok=201),
-    _post("control:extend", _RUNS + "/{run}/control", "run", {"action": "extend", "rounds": 4}),
-    _post("control:stop", _RUNS + "/{run}/control", "stop", {"action": "stop"}),
-    _post("control:resume", _RUNS + "/{halted}/control", "run", {"action": "resume"}, uses_up=True),
+    _post("steer", _RUNS + "/{run}/steer", "read run", {"text": "Begin with s3."}, ok=202),
+    _post("add_directive", _RUNS + "/{run}/directives", "read run", {"text": "Short answers."}, ok=201),
+    _post("control:extend", _RUNS + "/{run}/control", "read run", {"action": "extend", "rounds": 4}),
+    _post("control:stop", _RUNS + "/{run}/control", "read run stop", {"action": "stop"}),
+    _post("control:resume", _RUNS + "/{halted}/control", "read run", {"action": "resume"}, uses_up=True),
     _get("list_checkpoints", "/job/checkpoints", foreign=None),
     _get("list_checkpoints:job", "/job/checkpoints", query={"job_id": "{job_id}"}, foreign=200),
     _get("list_checkpoints:run", "/job/checkpoints", query={"run_id": "{run}"}, foreign=200),
@@ -151,13 +151,13 @@ OPERATIONS: tuple[Operation, ...] = (
     _get("get_operation", "/projects/{project_id}/operations/{operation_id}"),
     _get("get_operation:mine", "/projects/local/operations/{operation_id}"),
     _get("list_jobs", "/job", foreign=None),
-    _post("submit_job", "/job", "run", _JOB, ok=201, foreign=None),
-    _post("submit_job:parent", "/job", "run", _FROM, ok=201, foreign=422),
+    _post("submit_job", "/job", "read run", _JOB, ok=201, foreign=None),
+    _post("submit_job:parent", "/job", "read run", _FROM, ok=201, foreign=422),
     _get("list_training_models", "/job/training-models", foreign=None),
     _get("get_job", "/job/{job_id}"),
     _get("get_job_result", "/job/{job_id}/result"),
     _get("get_job_logs", "/job/{job_id}/logs"),
-    _post("stop_job", "/job/{job_id}/stop", "stop"),
+    _post("stop_job", "/job/{job_id}/stop", "read stop"),
     _get("list_trials", "/trials", foreign=None),
     _get("list_trials:job", "/trials", query={"job_id": "{job_id}"}, foreign=200),
     _get("get_trial", "/trials/{trial_id}"),
@@ -165,7 +165,7 @@ OPERATIONS: tuple[Operation, ...] = (
     _get("get_trial_snapshot", "/trials/{trial_id}/snapshot"),
     _get("list_trial_artifacts", "/trials/{trial_id}/artifacts"),
     _get("get_trial_artifact", "/trials/{trial_id}/artifacts/weights.safetensors/content"),
-    _post("stop_trial", "/trials/{trial_id}/stop", "stop"),
+    _post("stop_trial", "/trials/{trial_id}/stop", "read stop"),
     _get("list_approvals", "/approvals", foreign=None),
     _get("get_approval", "/approvals/{approval_id}"),
     _post(
@@ -199,12 +199,12 @@ TOOLS: tuple[Tool, ...] = (
     _tool("rsi_run_status", "read", {"run": "{run}"}),
     _tool("rsi_status", "read", {"run": "{run}"}),
     _tool("rsi_round", "read", {"run": "{run}", "round": 1}),
-    _tool("rsi_start_run", "run", _START, foreign=None),
-    _tool("rsi_start_run:taken", "run", {**_START, "run": "{run}"}, ok=409, foreign=409),
-    _tool("rsi_add_directive", "run", {"run": "{run}", "text": "Short answers."}),
-    _tool("rsi_steer", "run", {"run": "{run}", "text": "Begin with s3."}),
-    _tool("rsi_control:extend", "run", {"run": "{run}", "action": "extend", "rounds": 4}),
-    _tool("rsi_control:stop", "stop", {"run": "{run}", "action": "stop"}),
-    _tool("rsi_control:resume", "run", {"run": "{halted}", "action": "resume"}, uses_up=True),
+    _tool("rsi_start_run", "read run", _START, foreign=None),
+    _tool("rsi_start_run:taken", "read run", {**_START, "run": "{run}"}, ok=409, foreign=409),
+    _tool("rsi_add_directive", "read run", {"run": "{run}", "text": "Short answers."}),
+    _tool("rsi_steer", "read run", {"run": "{run}", "text": "Begin with s3."}),
+    _tool("rsi_control:extend", "read run", {"run": "{run}", "action": "extend", "rounds": 4}),
+    _tool("rsi_control:stop", "read run stop", {"run": "{run}", "action": "stop"}),
+    _tool("rsi_control:resume", "read run", {"run": "{halted}", "action": "resume"}, uses_up=True),
 )
 """Tools of the MCP endpoint."""

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from pathlib import Path
 
 import pytest
 from calling import Api
+from starlette.types import Message, Receive, Scope, Send
+
+from everloop.api import doors
+from everloop.api.doors import BODY, LARGE, Doors
+from everloop.settings import Settings
 
 RUNS = "/v1/agent-runs/rsi/runs"
 
@@ -26,6 +32,15 @@ def test_the_public_name_is_answered_to(tmp_path: Path) -> None:
     with Api(tmp_path, public_url="https://loops.example.org/everloop") as api:
         assert api.get("/healthz", headers={"Host": "loops.example.org"}).status == 200
         assert api.get("/healthz", headers={"Host": "evil.example"}).status == 403
+
+
+@pytest.mark.parametrize("host", ["127.0.0.2", "::ffff:127.0.0.1", "localhost", "::1"])
+def test_at_no_loopback_address_any_name_is_answered_to(tmp_path: Path, host: str) -> None:
+    own = f"[{host}]" if ":" in host else host
+    with Api(tmp_path, host=host) as api:
+        sent = "GET /healthz HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n"
+        assert b" 200 " in api.raw(sent.format(own).encode()).splitlines()[0]
+        assert b" 403 " in api.raw(sent.format("evil.example").encode()).splitlines()[0]
 
 
 def test_a_request_keeps_its_id(shared: Api) -> None:
@@ -96,6 +111,84 @@ def test_what_breaks_inside_is_logged_and_told_without_its_details(
     assert "secret" not in refused.text
     assert "find-me" in caplog.text
     assert "ZeroDivisionError" in caplog.text
+
+
+class Large:
+    """Requests with large bodies at doors whose application keeps what it read until it is told to go on."""
+
+    def __init__(self, tmp_path: Path) -> None:
+        self.reading, self.go_on, self.statuses = 0, asyncio.Event(), list[int]()
+        self.doors = Doors(self._app, settings=Settings(home=tmp_path), note=self._note)
+
+    async def send(self, piece: int = BODY + 1) -> None:
+        headers = [(b"host", b"localhost"), (b"content-length", str(BODY + 1).encode())]
+        scope = {"type": "http", "method": "POST", "path": "/v1/job", "headers": headers}
+        pieces = [{"type": "http.request", "body": b"x" * piece, "more_body": piece <= BODY}]
+
+        async def receive() -> Message:
+            self.reading += 1
+            return pieces.pop() if pieces else await asyncio.Event().wait()  # type: ignore[return-value]
+
+        await self.doors(scope, receive, self._sent)
+
+    async def _app(self, scope: Scope, receive: Receive, send: Send) -> None:
+        while (await receive())["more_body"]:
+            pass
+        await self.go_on.wait()
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+
+    async def _note(self, scope: Scope, status: int, seconds: float) -> None:
+        self.statuses.append(status)
+
+    async def _sent(self, message: Message) -> None:
+        pass
+
+
+async def settled() -> None:
+    for _ in range(20):
+        await asyncio.sleep(0)
+
+
+def test_so_many_large_bodies_are_held_at_once_and_the_next_one_waits_unread(tmp_path: Path) -> None:
+    async def run() -> None:
+        large = Large(tmp_path)
+        async with asyncio.TaskGroup() as tasks:
+            for _ in range(LARGE + 2):
+                tasks.create_task(large.send())
+            await settled()
+            assert large.reading == LARGE
+            large.go_on.set()
+        assert (large.reading, large.statuses) == (LARGE + 2, [200] * (LARGE + 2))
+
+    asyncio.run(run())
+
+
+def test_a_large_body_that_waits_too_long_is_told_to_come_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def run() -> None:
+        monkeypatch.setattr(doors, "LARGE_WAIT_SECONDS", 0.01)
+        large = Large(tmp_path)
+        async with asyncio.TaskGroup() as tasks:
+            for _ in range(LARGE):
+                tasks.create_task(large.send())
+            await settled()
+            await large.send()
+            assert large.statuses == [429]
+            large.go_on.set()
+
+    asyncio.run(run())
+
+
+def test_a_large_body_that_does_not_arrive_gives_its_place_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def run() -> None:
+        monkeypatch.setattr(doors, "LARGE_SECONDS", 0.01)
+        large = Large(tmp_path)
+        for _ in range(LARGE + 1):
+            await large.send(piece=10)
+        assert large.statuses == [429] * (LARGE + 1)
+
+    asyncio.run(run())
 
 
 def test_answers_are_neither_guessed_at_nor_kept(shared: Api) -> None:

@@ -43,6 +43,11 @@ def spend(api: Api) -> None:
         reservations.reserve(tx, "r-1", "k", model_micros=100)
 
 
+def settle(api: Api) -> None:
+    with api.place.database.write() as tx:
+        reservations.settle(tx, "r-1", "k", model_micros=100)
+
+
 def delivered(api: Api) -> None:
     with api.place.database.write() as tx:
         steers.mark_delivered(tx, "r-1", [one.id for one in steers.queued(tx, "r-1")], 1)
@@ -56,6 +61,7 @@ def told(api: Api) -> None:
 CHANGES: list[Callable[[Api], object]] = [
     told,
     spend,
+    settle,
     lambda api: runs.steer(api.place, "r-1", "look"),
     delivered,
     job,

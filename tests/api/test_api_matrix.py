@@ -8,7 +8,7 @@ from typing import Any
 
 import matrix_world
 import pytest
-from calling import Answer, Api, Session
+from calling import Answer, Api, Session, session_cookie
 from matrix import MAY, OPEN, OPERATIONS, PEOPLE, SIGNING_IN, TOOLS, Operation, Tool
 from matrix_world import Contents, Side
 from mcp_calling import ACCEPT
@@ -132,7 +132,7 @@ def test_a_cookie_changes_nothing_from_a_page_of_another_site(world: World, row:
     session, world.kept = world.callers["admin"], None
     assert isinstance(session, Session)
     before, sent = matrix_world.contents(world.api), row.sent(world.own.targets)
-    headers = {"Cookie": f"everloop_session={session.token}"} | ({"Origin": origin} if origin else {})
+    headers = {"Cookie": session_cookie(world.api.url, session.token)} | ({"Origin": origin} if origin else {})
     for prefix in PREFIXES:
         answer = world.api.request(row.method, prefix + sent["path"], headers=headers, json=sent["json"])
         assert (answer.status, answer.code) == (403, "ACCESS_DENIED")

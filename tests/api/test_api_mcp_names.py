@@ -23,6 +23,8 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "network": {"host": "0.0.0.0", "public_url": "https://loops.example.org"},
     "nameless": {"host": "0.0.0.0"},
     "six": {"host": "::1"},
+    "second": {"host": "127.0.0.2"},
+    "mapped": {"host": "::ffff:127.0.0.1"},
 }
 
 
@@ -71,6 +73,10 @@ def status(installation: Installation, settings: Settings, host: str, origin: st
         ("network", "evil.example", None, 421),
         ("nameless", "box.lan:8711", "http://box.lan:8711", 401),
         ("six", "[::1]:8711", None, 401),
+        ("second", "127.0.0.2:8711", None, 401),
+        ("second", "evil.example", None, 421),
+        ("mapped", "[::ffff:127.0.0.1]:8711", None, 401),
+        ("mapped", "evil.example", None, 421),
     ],
 )
 def test_a_name_is_answered_to_when_the_settings_know_it(

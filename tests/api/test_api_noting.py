@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import anyio
 import pytest
 from calling import Api
 
+from everloop.api.noting import Noting
 from everloop.events import Json
 from everloop.service import audit
 from everloop.service.caller import LOCAL
@@ -53,6 +57,33 @@ def test_a_flood_of_strangers_fills_no_log(api: Api) -> None:
     for _ in range(30):
         api.get(ROOT)
     assert len(recorded(api)) == before + 1
+
+
+@pytest.mark.parametrize(
+    ("path", "content"),
+    [("/v1/nothing/i", b"{}"), ("/v1/auth/cli/start", b"{"), ("/v1/auth/cli/cancel", b"{}"), ("/sign-in", b"x")],
+)
+def test_a_flood_of_strangers_that_would_change_something_fills_no_log(api: Api, path: str, content: bytes) -> None:
+    before = len(recorded(api))
+    statuses = {api.post(path, content=content).status for _ in range(30)}
+    assert len(recorded(api)) == before + len(statuses)
+
+
+def test_what_strangers_may_do_fills_no_log(tmp_path: Path) -> None:
+    with Api(tmp_path / "few", api_requests_per_minute=100) as few:
+        noting = Noting(few.place, few.app.state.rates, few.app.state.metrics)
+        scope = {"method": "POST", "path": "/sign-in", "client": ("192.0.2.1", 1), "state": {}}
+        before = len(recorded(few))
+        for _ in range(30):
+            anyio.run(noting, scope, 303, 0.0)
+        assert len(recorded(few)) == before + 10
+
+
+def test_a_flood_of_one_key_is_recorded_once(tmp_path: Path) -> None:
+    with Api(tmp_path / "few", api_requests_per_minute=3) as few:
+        statuses = [few.get(ROOT, key=few.key()).status for _ in range(20)]
+        assert statuses.count(429) == 17
+        assert [one["status"] for one in recorded(few)].count(429) == 1
 
 
 @pytest.mark.parametrize("path", ["/healthz", "/nothing"])

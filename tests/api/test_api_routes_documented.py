@@ -62,7 +62,7 @@ def test_any_key_is_any_key(shared: Api, method: str, path: str) -> None:
 
 
 def test_the_commands_of_the_page_run(carried: Carried, tmp_path: Path) -> None:
-    environment = os.environ | {"EVERLOOP_URL": carried.api.url, "EVERLOOP_API_KEY": carried.key, "no_proxy": "*"}
+    environment = os.environ | {"EVERLOOP_BASE_URL": carried.api.url, "EVERLOOP_API_KEY": carried.key, "no_proxy": "*"}
     told = ""
     for command in COMMANDS:
         script = f'set -eo pipefail\ncurl() {{ command curl --fail-with-body "$@"; }}\n{command}'

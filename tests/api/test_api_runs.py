@@ -207,6 +207,43 @@ def test_what_a_caller_does_not_see_is_404_whatever_else_is_wrong(standing: Api,
         assert told(standing.request(method, path, key=key, json=body)) == (404, "RSI_RUN_NOT_FOUND"), path
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"run": "X" * 100_000},
+        {"domain": ["x" * 100_000]},
+        {"rounds": "9" * 100_000},
+        {"options": "x" * 100_000},
+        {"options": {"operator": ["x" * 100_000]}},
+        {"x" * 100_000: 1},
+    ],
+    ids=lambda change: str(change)[:20],
+)
+def test_a_refusal_quotes_little_of_what_was_sent(standing: Api, change: dict[str, Any]) -> None:
+    refused = standing.post(ROOT, key=standing.key(), json=START | {"run": "r-2"} | change)
+    assert told(refused) == (422, "INVALID_RSI_REQUEST")
+    assert len(refused.content) < 500
+
+
+@pytest.mark.parametrize("run", ["r-1", "r-none"])
+@pytest.mark.parametrize("path", ["steer", "directives", "control"])
+def test_what_a_caller_does_not_see_is_404_whatever_the_body_is(standing: Api, run: str, path: str) -> None:
+    refused = standing.post(f"{ROOT}/{run}/{path}", key=foreign(standing), content=b"{")
+    assert told(refused) == (404, "RSI_RUN_NOT_FOUND")
+
+
+def test_what_a_caller_does_not_see_is_404_whatever_the_query_is(standing: Api) -> None:
+    assert told(standing.get(f"{ROOT}/r-1?compact=xyz", key=foreign(standing))) == (404, "RSI_RUN_NOT_FOUND")
+    assert told(standing.get(f"{ROOT}/r-1?compact=xyz", key=standing.key())) == (422, "INVALID_RSI_REQUEST")
+
+
+@pytest.mark.parametrize(
+    "path", [ROOT, f"{ROOT}/r-1/steer", f"{ROOT}/r-1/directives", f"{ROOT}/r-1/control", "/v1/job"]
+)
+def test_without_the_permission_it_is_403_whatever_the_body_is(standing: Api, path: str) -> None:
+    assert told(standing.post(path, key=reader(standing), content=b"{")) == (403, "ACCESS_DENIED")
+
+
 def test_an_unknown_run_and_a_foreign_one_read_the_same(standing: Api) -> None:
     key = foreign(standing)
     one, other = (standing.get(f"{ROOT}/{run}", key=key).text for run in ("r-1", "r-9"))

@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 import httpx2
 import psutil
 import pytest
-from calling import Api
+from calling import Api, session_cookie
 from served import Served
 
 from everloop import console, tokens
@@ -145,9 +145,9 @@ def _people(found: Visited) -> None:
         with pytest.raises(Unauthorized):
             sessions.sign_in(opened, "ada@example.org", WRONG)
     assert server.request("GET", RUNS, key="").status_code == 401
-    foreign = {"Cookie": f"everloop_session={session}", "Origin": "https://elsewhere.example"}
+    foreign = {"Cookie": session_cookie(server.url, session), "Origin": "https://elsewhere.example"}
     found.refused(403, "POST", RUNS, **foreign)
-    found.refused(401, "GET", RUNS, Cookie=f"everloop_session={session}x")
+    found.refused(401, "GET", RUNS, Cookie=session_cookie(server.url, session + "x"))
 
 
 def _model(found: Visited, url: str) -> None:
@@ -195,7 +195,7 @@ def _mcp(found: Visited) -> None:
         found.answers.append(answer.text)
 
 
-def _until(test: Callable[[], object], seconds: float = 90) -> None:
+def _until(test: Callable[[], object], seconds: float = 180) -> None:
     deadline = time.monotonic() + seconds
     while not test():
         assert time.monotonic() < deadline, "it did not come about"
@@ -241,7 +241,7 @@ def _signed_in(api: Api, path: str, fields: dict[str, str]) -> list[str]:
         wrong = browser.post(post, data=form | {secret: WRONG}, headers={"Origin": api.url})
         assert wrong.status_code == 401 and WRONG not in wrong.text
         assert browser.post(post, data=form, headers={"Origin": api.url}).status_code == 303
-        return [browser.cookies["everloop_session"]]
+        return [browser.cookies[session_cookie(api.url, "").rstrip("=")]]
 
 
 def _dumped(home: Path) -> str:

@@ -49,5 +49,10 @@ def test_figures_are_for_this_machine_or_a_key_that_reads(api: Api, monkeypatch:
     assert api.get("/metrics", key=api.key()).status == 200
 
 
+@pytest.mark.parametrize("header", ["X-Forwarded-For", "Forwarded"])
+def test_behind_a_proxy_nobody_is_this_machine(api: Api, header: str) -> None:
+    assert api.get("/metrics", headers={header: "for=192.0.2.1"}).status == 401
+
+
 def test_figures_count_what_there_is(api: Api) -> None:
     assert figures.of(api.place) == figures.Figures({}, {}, 0)

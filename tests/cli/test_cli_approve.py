@@ -48,7 +48,7 @@ def this_week(place: Installation) -> str:
 
 
 def test_what_waits_is_listed_decided_once_and_in_the_audit_log(place: Installation) -> None:
-    assert "Nothing waits" in call("list").stdout
+    assert "Nothing waits" in call("list").stderr
     approval = waiting(place)
     listed = call("list")
     assert f"{approval}  pending" in listed.stdout and "r1c1 of r, round 1: certify it against v0?" in listed.stdout

@@ -91,7 +91,15 @@ def test_a_wrong_command_is_a_usage_error(wrong: list[str]) -> None:
 
 def test_a_key_needs_a_base_url_first() -> None:
     result = call("config", "set", "api-key", "--stdin", text=KEY)
-    assert result.exit_code == 1 and "el auth config set base-url" in result.stderr
+    assert result.exit_code == 1
+    assert result.stderr.startswith("INVALID_RSI_REQUEST: no base URL is saved. ")
+    assert "el auth config set base-url" in result.stderr
+
+
+@pytest.mark.parametrize("field", ["base-url", "api-key", "workspace", "project"])
+def test_what_was_not_saved_is_not_forgotten(field: str) -> None:
+    result = call("config", "unset", field)
+    assert (result.exit_code, result.stdout, result.stderr) == (0, "", f"No {field} is saved.\n")
 
 
 def test_another_base_url_forgets_the_key_of_the_old_one() -> None:

@@ -126,7 +126,7 @@ def test_a_run_that_was_interrupted_goes_on_to_its_end(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "code", "told"),
     [
-        (["--resume", "nobody"], 1, "RSI_RUN_NOT_FOUND: "),
+        (["--resume", "nobody"], 3, "RSI_RUN_NOT_FOUND: "),
         (["--resume", "x", "--rounds", "2"], 2, "Usage: "),
         (["--resume", "x", "--seed", "0"], 2, "Usage: "),
         (["--resume", "x", "--domain", "arith"], 2, "Usage: "),

@@ -130,6 +130,21 @@ def test_waiting_ends_after_its_time(stand_in: Make) -> None:
     assert result.exit_code == 1 and "status\trunning" in result.stdout
 
 
+@pytest.mark.parametrize(
+    ("status", "more", "told"),
+    [
+        ("pending", (), "Follow it: el job log j --follow\n"),
+        ("completed", ("--wait",), "Its checkpoint: p://j/1. Fetch it: el checkpoint download p://j/1 DIRECTORY\n"),
+        ("failed", ("--wait",), "See why: el job log j\n"),
+    ],
+)
+def test_a_submit_says_what_comes_next(status: str, more: tuple[str, ...], told: str, stand_in: Make) -> None:
+    job = {"job_id": "j", "status": status, "checkpoint": {"tinker_path": "p://j/1"}}
+    served = stand_in(lambda _: (200, job, {}))
+    result = call({"EVERLOOP_BASE_URL": served.url}, "job", "submit", "--file", "-", *more, text=json.dumps(SPEC))
+    assert result.stderr == told
+
+
 PAGES = [
     {"items": [{"id": "1", "content": "one"}], "next_cursor": "a", "has_more": True, "eof": False},
     {"items": [], "next_cursor": "a", "has_more": False, "eof": False},

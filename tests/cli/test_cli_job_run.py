@@ -76,6 +76,7 @@ def test_a_brief_may_come_from_standard_input(server: RealServer) -> None:
         ["start", "x", "--brief", "b", "--model-usd-cap", "1", "--limit", "dev_n=1", "--limit", "dev_n=2"],
         ["start", "x", "--brief", "b", "--model-usd-cap", "1", "--student-model", "m"],
         ["start", "x", "--brief", "b", "--model-usd-cap", "1", "--goal", "all"],
+        ["start", "Bad_Id", "--brief", "b", "--model-usd-cap", "1"],
         ["live", "x", "--since", "-1"],
         ["extend", "x"],
         ["round", "x", "0"],

@@ -55,10 +55,12 @@ def test_a_new_key_is_all_that_goes_to_standard_output() -> None:
 
 
 def test_the_list_never_shows_a_key() -> None:
-    assert "There is no key" in call("key", "list").stdout
+    assert "There is no key" in call("key", "list").stderr
     key = call("key", "create", "--name", "nightly", "--kind", "read-only", "--expires-days", "1").stdout.strip()
     told = call("key", "list").stdout
-    assert "nightly" in told and "never used" in told and "until" in told and key.split("_", 2)[2] not in told
+    prefix, state, project, may, until, used, name = told.rstrip("\n").split("\t")
+    assert (prefix, state, project, may, used, name) == (key.split("_")[1], "active", "local", "read", "—", "nightly")
+    assert until.endswith("Z") and key.split("_", 2)[2] not in told
 
 
 def test_a_custom_key_may_do_what_it_names() -> None:
@@ -73,6 +75,8 @@ def test_a_custom_key_may_do_what_it_names() -> None:
         ("--permission", "read"),
         ("--kind", "king"),
         ("--kind", "custom", "--permission", "project.manage"),
+        ("--expires-days", "0"),
+        ("--expires-days", "-1"),
     ],
 )
 def test_options_that_do_not_fit_are_a_usage_error(arguments: tuple[str, ...]) -> None:
@@ -86,17 +90,28 @@ def test_a_key_may_be_of_another_project() -> None:
     assert [len(document("key", "list", *more)["keys"]) for more in ((), ("--project", "local"))] == [1, 0]
 
 
-def test_what_cannot_be_done_is_one_line_and_exit_code_1() -> None:
-    for arguments in (("key", "create", "--project", "none"), ("key", "revoke", "none")):
-        result = call(*arguments)
-        assert result.exit_code == 1 and result.stderr.startswith("NOT_FOUND: ") and not result.stdout
+@pytest.mark.parametrize(
+    "words",
+    [
+        "key create --project none",
+        "key list --project none",
+        "key revoke none",
+        "member list --project none",
+        "member add ada@example.org --role viewer --project none",
+        "audit --project none",
+    ],
+)
+def test_what_is_not_there_is_one_line_and_exit_code_3(words: str) -> None:
+    result = call(*words.split())
+    assert (result.exit_code, result.stdout) == (3, "")
+    assert result.stderr.startswith("NOT_FOUND: ") and len(result.stderr.splitlines()) == 1
 
 
 def test_each_change_and_each_refusal_is_in_the_audit_log() -> None:
     made = document("key", "create")
     prefix = made["prefix"]
     call("key", "revoke", str(made["key"]))
-    call("key", "create", "--expires-days", "0")
+    call("key", "create", "--expires-days", "99999")
     assert recorded() == [
         ("cli", "key.create", None, 422, "INVALID_RSI_REQUEST"),
         ("cli", "key.revoke", prefix, 200, None),
@@ -116,7 +131,7 @@ def test_the_audit_log_is_shown_in_pages() -> None:
     rest = document("audit", "--cursor", str(page["next_cursor"]))
     assert [len(list(one["items"])) for one in (page, rest)] == [2, 1]  # type: ignore[call-overload] - a list
     lines = call("audit").stdout.splitlines()
-    assert len(lines) == 3 and all("key.create" in line and "  200  " in line for line in lines)
+    assert len(lines) == 3 and all("key.create" in line and "\t200\t" in line for line in lines)
 
 
 def test_every_command_of_the_page_works_in_its_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 from everloop import __version__
 from everloop.cli.main import COMMANDS, el
-from everloop.errors import InvalidRequest
+from everloop.errors import EverloopError, InvalidRequest, RunNotFound, StateConflict, StorageFull
 
 HEAVY = ("torch", "rich", "sqlalchemy", "pydantic", "dbos", "scipy", "numpy")
 
@@ -71,6 +71,31 @@ def test_expected_error_is_one_line_without_traceback(monkeypatch: pytest.Monkey
     assert done.exit_code == 1
     assert done.stderr == "INVALID_RSI_REQUEST: it is wrong: a reason. Mend it\n"
     assert done.stdout == ""
+
+
+@pytest.mark.parametrize(("kind", "exit_code"), [(RunNotFound, 3), (StateConflict, 4), (StorageFull, 1)])
+def test_an_error_of_this_side_has_the_exit_code_of_a_refusal(
+    kind: type[EverloopError], exit_code: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @click.command()
+    def broken() -> None:
+        """Break."""
+        raise kind("it is so", then="List the runs there are")
+
+    monkeypatch.setattr(el, "get_command", lambda ctx, name: broken)
+    done = CliRunner().invoke(el, ["broken"])
+    assert (done.exit_code, done.stderr) == (exit_code, f"{kind.code}: it is so. See `el job run list`\n")
+
+
+def test_ctrl_c_is_exit_code_130_without_a_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    @click.command()
+    def slow() -> None:
+        """Wait."""
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(el, "get_command", lambda ctx, name: slow)
+    done = CliRunner().invoke(el, ["slow"])
+    assert (done.exit_code, done.stderr, done.stdout) == (130, "Interrupted.\n", "")
 
 
 def test_unexpected_error_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -46,7 +46,7 @@ def test_a_member_gets_another_role_and_another_project() -> None:
         assert call("member", "add", "ada@example.org", *more).exit_code == 0
     assert members()["ada@example.org"] == "viewer"
     assert members("--project", "team:a") == {"ada@example.org": "admin"}
-    assert "viewer     ada@example.org  Ada" in call("member", "list").stdout
+    assert "viewer\tactive\tada@example.org\tAda\n" in call("member", "list").stdout
 
 
 @pytest.mark.parametrize("more", [("--name", "Ada"), ("--password-stdin",)])
@@ -101,9 +101,30 @@ def test_a_person_is_disabled_and_enabled() -> None:
 @pytest.mark.parametrize("command", ["remove", "password", "link", "disable", "enable"])
 def test_somebody_who_is_not_known_is_refused_and_the_refusal_recorded(command: str) -> None:
     result = call("member", command, "nobody@example.org", given=GOOD)
-    assert result.exit_code == 1 and result.stderr.startswith("NOT_FOUND: ")
+    assert result.exit_code == 3 and result.stderr.startswith("NOT_FOUND: ")
     (row,) = json.loads(call("audit", "--json").stdout)["items"]
     assert (row["action"], row["target"], row["code"]) == (f"member.{command}", "nobody@example.org", "NOT_FOUND")
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["remove ada@example.org --project b", "disable ada@example.org", "add ada@example.org --role viewer --project b"],
+)
+def test_the_end_of_the_last_admin_is_told_with_what_to_do(words: str) -> None:
+    call("project", "create", "b")
+    call("member", "add", "ada@example.org", "--role", "admin", "--project", "b")
+    call("member", "add", "ada@example.org", "--role", "admin")
+    result = call("member", *words.split())
+    assert result.exit_code == 0
+    first, then = result.stderr.splitlines()
+    assert first.startswith("Project b has no Admin now: ")
+    assert then == "Make somebody one: el member add EMAIL --role admin --project b"
+
+
+def test_where_another_admin_remains_nothing_is_told() -> None:
+    call("member", "add", "ada@example.org", "--role", "admin")
+    assert call("member", "disable", "ada@example.org").stderr == ""
+    assert call("member", "remove", "ada@example.org").stderr == ""
 
 
 def test_a_change_is_in_the_log_of_its_project() -> None:

@@ -169,7 +169,7 @@ def test_registering_the_local_model_replaces_no_model_of_the_owner() -> None:
     mine = ("model", "add", "smollm2", "--model", "mine", "--base-url", "http://127.0.0.1:1/v1", *FREE)
     assert el(*mine).exit_code == 0
     done = el("model", "serve-local", "--register")
-    assert (done.exit_code, "RSI_CONFLICT" in done.output) == (1, True)
+    assert (done.exit_code, "RSI_CONFLICT" in done.output) == (4, True)
     assert told("model", "list")["models"][0]["model"] == "mine"
 
 
@@ -202,6 +202,7 @@ def test_the_local_model_is_served_registered_walked_to_and_asked(tmp_path: Path
             said = running.communicate(timeout=30)[1]
     assert running.returncode == 0, said
     assert "Added smollm2." in said
+    assert f"Serving on http://127.0.0.1:{port}/v1; Ctrl-C ends it.\n" in said
     assert (entry["name"], entry["uses"], entry["concurrency"]) == ("smollm2", ["student"], 2)
     assert (entry["input_usd_per_mtok"], entry["output_usd_per_mtok"]) == (0.0, 0.0)
     assert entry["settings"] == {"temperature": 0.0, "seed": 0}

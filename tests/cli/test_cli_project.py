@@ -13,7 +13,7 @@ def call(*arguments: str) -> Result:
 
 def test_a_project_is_made_and_listed_after_the_first() -> None:
     assert call("project", "create", "team:a", "--name", "Team A").stdout == "Made project team:a in workspace local.\n"
-    assert call("project", "list").stdout.splitlines() == ["local  in local  Local", "team:a  in local  Team A"]
+    assert call("project", "list").stdout.splitlines() == ["local\tlocal\tLocal", "team:a\tlocal\tTeam A"]
 
 
 def test_a_workspace_that_is_not_there_is_made() -> None:
@@ -28,7 +28,7 @@ def test_an_id_that_cannot_be_or_is_taken_is_refused_and_recorded() -> None:
     wrong = call("project", "create", "a b", "--workspace", "acme")
     assert wrong.exit_code == 1 and wrong.stderr.startswith("INVALID_RSI_REQUEST: ")
     taken = call("project", "create", "local")
-    assert taken.exit_code == 1 and taken.stderr.startswith("CONFLICT: ")
+    assert taken.exit_code == 4 and taken.stderr.startswith("CONFLICT: ")
     rows = json.loads(call("audit", "--json").stdout)["items"]
     assert [(row["action"], row["target"], row["status"]) for row in rows] == [
         ("project.create", "local", 409),

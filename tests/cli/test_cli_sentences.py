@@ -116,6 +116,14 @@ def test_each_code_has_a_sentence_and_what_to_do(code: str) -> None:
     assert first.startswith(f"{code}: ") and first.endswith(". (HTTP 400)") and then.endswith((".", ")"))
 
 
+@pytest.mark.parametrize(("command", "code"), sorted(sentences.OF_COMMAND), ids=str)
+def test_each_hint_is_of_a_command_and_a_code_that_are_there(command: str, code: str) -> None:
+    words = command.removesuffix(" --dry-run").split()
+    assert CliRunner().invoke(el, [*words, "--help"]).exit_code == 0 and code in sentences._SAID
+    first, then = sentences.told(code, 400, command).splitlines()
+    assert first.endswith(". (HTTP 400)") and then.endswith(".") and f"{code}: " in first
+
+
 def test_every_code_of_the_wire_contract_has_a_sentence() -> None:
     from everloop.api.envelope import KNOWN
 

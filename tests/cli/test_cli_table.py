@@ -15,7 +15,7 @@ from click.testing import CliRunner
 from remote_server import Answer, Asked, StandIn
 
 from everloop.cli.main import el
-from everloop.cli.table import plain
+from everloop.cli.table import GAP, echo, fitting, plain
 
 Make = Callable[[Callable[[Asked], Answer]], StandIn]
 ROW = {
@@ -118,3 +118,45 @@ def test_help_of_a_remote_command_imports_nothing_heavy(command: str) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+COLUMNS = ("RUN", "STATE", "REASON", "BEST", "UPDATED")
+CELLS = [["carry-" + "x" * 40, "running", "words " * 30, "v1", "2026-01-01T00:00:00Z"]]
+
+
+@pytest.mark.parametrize(
+    ("width", "shown"),
+    [(120, COLUMNS), (95, ("RUN", "STATE", "REASON", "UPDATED")), (75, ("RUN", "STATE", "REASON"))],
+)
+def test_a_narrow_terminal_does_without_what_is_missed_least(width: int, shown: tuple[str, ...]) -> None:
+    places, needed = fitting(COLUMNS, CELLS, width)
+    assert tuple(COLUMNS[place] for place in places) == shown and needed <= width
+
+
+@pytest.mark.parametrize("width", [20, 60, 90, 200])
+def test_an_id_is_never_broken_or_cut(width: int, stand_in: Make) -> None:
+    name, at = "carry-" + "x" * 58, "2026-01-01T00:00:00.123456Z"
+    row = ROW | {"run": name, "updated_at": at}
+    served = stand_in(lambda _: (200, {"items": [row], "next_cursor": None}, {}))
+    told = on_a_terminal(served.url, NO_COLOR="1", COLUMNS=str(width))
+    assert name in told and ".123456" not in told
+    assert ("2026-01-01T00:00:00Z" in told) == (width == 200)
+
+
+def test_the_gap_is_that_of_the_box(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "300")
+    echo(("A", "B"), [["x", "y"]])
+    assert f"x{' ' * GAP}y" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("words", ["key list", "model list", "gateway key list", "approve list", "audit"])
+def test_an_empty_list_is_a_sentence_on_standard_error(words: str) -> None:
+    result = CliRunner().invoke(el, words.split())
+    assert (result.exit_code, result.stdout) == (0, "") and len(result.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize("words", ["key list", "member list", "project list", "model list", "approve list", "audit"])
+def test_json_of_every_list_is_indented_alike(words: str) -> None:
+    told = CliRunner().invoke(el, [*words.split(), "--json"]).stdout
+    assert told == json.dumps(json.loads(told), indent=2, ensure_ascii=False) + "\n"

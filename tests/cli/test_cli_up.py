@@ -105,7 +105,7 @@ def test_a_killed_one_takes_its_children_with_it_and_the_next_start_forgets_its_
 
 def test_a_second_one_in_the_same_home_is_refused(server: Served) -> None:
     done = run(server, "up", "--port", "0")
-    assert done.returncode == 1
+    assert done.returncode == 4
     assert "CONFLICT: `el up` runs already" in done.stderr and str(server.home) in done.stderr
     assert server.get("/v1/agent-runs/rsi/runs").status_code == 200
 
@@ -114,7 +114,7 @@ def test_a_second_one_in_the_same_home_is_refused(server: Served) -> None:
 def test_a_taken_port_is_one_sentence(tmp_path: Path, server: Served, command: str) -> None:
     other = Served(tmp_path / "other")
     done = run(other, command, "--port", server.url.rsplit(":", 1)[1])
-    assert done.returncode == 1
+    assert done.returncode == 4
     assert done.stderr.startswith("RSI_CONFLICT: port ") and len(done.stderr.splitlines()) == 1
 
 

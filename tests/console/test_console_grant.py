@@ -10,7 +10,7 @@ import pytest
 import sqlalchemy as sa
 from visiting import PASSWORD, Reader, Site
 
-from everloop.service import access, people
+from everloop.service import access, audit, grants, people
 from everloop.service.caller import LOCAL
 from everloop.service.permissions import OF_ROLE, Role
 from everloop.store import tables
@@ -108,6 +108,45 @@ def test_a_wrong_code_is_told_and_can_be_tried_again(waiting: CommandLine, reade
     assert "This is not the code of that command line." in reader.text
     assert waiting.poll() == {"status": "pending"}
     assert reader.send("/sign-in/cli", code=CODE, project_id="local", decision="approve").status_code == 200
+
+
+@pytest.mark.parametrize("code", ["WRONG", CODE])
+def test_the_session_stays_in_its_project_whatever_the_code(
+    waiting: CommandLine, reader: Reader, site: Site, code: str
+) -> None:
+    project = site.project()
+    user_id = reader.enter(("local", Role.VIEWER), (project, Role.DEVELOPER))
+    reader.get(waiting.page)
+    reader.send("/sign-in/cli", code=code, project_id=project, decision="approve")
+    assert access.authenticate_session(site.place, reader.session).project_id == "local"
+    recorded = audit.pages(site.place, LOCAL, 100).items
+    assert {row["project_id"] for row in recorded if row["subject"] == f"user:{user_id}"} == {project}
+
+
+def test_the_project_that_was_chosen_stays_chosen_after_a_wrong_code(
+    waiting: CommandLine, reader: Reader, site: Site
+) -> None:
+    project = site.project()
+    reader.enter(("local", Role.VIEWER), (project, Role.DEVELOPER))
+    reader.get(waiting.page)
+    reader.send("/sign-in/cli", code="WRONG", project_id=project, decision="approve")
+    assert f'value="{project}" selected' in reader.page.text
+
+
+def test_the_addresses_of_one_network_are_one(
+    another_site: Callable[..., Site], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(grants, "EACH", 1)
+    site = another_site(trusted_proxy="127.0.0.1")
+    addresses = ("2001:db8::1", "2001:db8:0:1::1", "2001:db8::2:1")
+    waiting = [CommandLine(site, **{"X-Forwarded-For": address}) for address in addresses]
+    assert [one.poll()["status"] for one in waiting] == ["cancelled", "pending", "pending"]
+
+
+def test_one_address_keeps_no_other_command_line_out(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(grants, "EACH", 2)
+    waiting = [CommandLine(site) for _ in range(3)]
+    assert [one.poll()["status"] for one in waiting] == ["cancelled", "pending", "pending"]
 
 
 def test_a_person_denies(waiting: CommandLine, reader: Reader) -> None:

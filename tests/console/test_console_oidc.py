@@ -7,7 +7,7 @@ from typing import Any
 import httpx2
 import pytest
 from oidc_provider import PERSON, OidcProvider
-from visiting import SESSION, Reader, Site
+from visiting import Reader, Site
 
 from everloop.service import access
 from everloop.service.permissions import OF_ROLE, Role
@@ -47,16 +47,16 @@ def test_the_sign_in_page_offers_single_sign_on_where_it_is_set_up(
 def test_a_person_comes_back_signed_in_where_they_wanted(reader: Reader, site: Site) -> None:
     answer = to_provider_and_back(reader, "/openapi.json")
     assert (answer.status_code, answer.headers["location"]) == (303, "/openapi.json")
-    caller = access.authenticate_session(site.place, reader.client.cookies[SESSION])
+    caller = access.authenticate_session(site.place, reader.session)
     assert caller.permissions == OF_ROLE[Role.DEVELOPER]
-    assert JOURNEY not in reader.client.cookies
+    assert not [name for name in reader.client.cookies if name.startswith(JOURNEY)]
     reader.get("/")
     assert "Jane Doe" in reader.text
 
 
 def test_a_sign_in_is_in_the_audit_log(reader: Reader, site: Site) -> None:
     to_provider_and_back(reader)
-    caller = access.authenticate_session(site.place, reader.client.cookies[SESSION])
+    caller = access.authenticate_session(site.place, reader.session)
     assert ("GET /sign-in/oidc/callback", 303, None) in site.recorded(caller.subject)
 
 
@@ -82,14 +82,14 @@ def test_a_token_that_is_not_good_is_told_without_saying_why(
     assert "The sign-in could not be verified. Sign in again." in reader.text
     for word in (*fault, *map(str, fault.values()), "Jane"):
         assert word not in reader.text
-    assert SESSION not in reader.client.cookies
+    assert not reader.session
 
 
 def test_who_has_no_role_here_is_told(reader: Reader, provider: OidcProvider) -> None:
     provider.person |= {"sub": "someone-else", "groups": ["visitors"]}
     assert to_provider_and_back(reader).status_code == 403
     assert "may not use the project" in reader.text
-    assert SESSION not in reader.client.cookies
+    assert not reader.session
 
 
 def test_a_refusal_of_the_provider_is_told_without_its_words(reader: Reader, provider: OidcProvider) -> None:
@@ -140,7 +140,7 @@ def test_two_servers_of_one_installation_share_a_journey(
     away = httpx2.get(f"{one.url}/sign-in/oidc", headers={"Host": "loops.example"})
     back = httpx2.get(away.headers["location"]).headers["location"]
     assert back.startswith(f"{url}/sign-in/oidc/callback?")
-    kept = next(c for c in away.headers.get_list("set-cookie") if c.startswith(JOURNEY)).partition(";")[0]
+    kept = next(c for c in away.headers.get_list("set-cookie") if c.startswith(f"__Host-{JOURNEY}=")).partition(";")[0]
     answer = httpx2.get(back.replace(url, two.url), headers={"Host": "loops.example", "Cookie": kept})
     assert answer.status_code == 303
-    assert any(cookie.startswith(SESSION) for cookie in answer.headers.get_list("set-cookie"))
+    assert any(cookie.startswith("__Host-everloop_session=") for cookie in answer.headers.get_list("set-cookie"))

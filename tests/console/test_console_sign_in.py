@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import httpx2
 import pytest
-from visiting import PASSWORD, SESSION, Reader, Site
+from visiting import PASSWORD, Reader, Site
 
 from everloop.service import access, people, sessions
 from everloop.service.caller import LOCAL
@@ -32,7 +32,7 @@ def test_a_person_signs_in_with_a_password_and_sees_who_they_are(reader: Reader,
 
 def test_the_session_is_kept_from_scripts_and_from_other_sites(reader: Reader, site: Site) -> None:
     email, _ = site.person()
-    cookie = next(one for one in reader.sign_in(email).headers.get_list("set-cookie") if one.startswith(SESSION))
+    cookie = next(one for one in reader.sign_in(email).headers.get_list("set-cookie") if one.startswith(site.cookie))
     assert {"HttpOnly", "Path=/", "SameSite=lax", "Max-Age=43200"} <= set(cookie.split("; "))
     assert "Secure" not in cookie  # plain http on loopback
 
@@ -55,7 +55,7 @@ def test_a_wrong_sign_in_is_told_in_the_same_words(reader: Reader, site: Site, e
     known, _ = site.person()
     answer = reader.sign_in(email or known, password)
     assert answer.status_code == 401
-    assert SESSION not in reader.client.cookies
+    assert not reader.session
     assert "The e-mail address or the password is wrong." in reader.text
 
 
@@ -87,22 +87,48 @@ def test_signing_in_ends_the_session_before(reader: Reader, site: Site) -> None:
     """A session that somebody else put into this browser is not kept."""
     email, _ = site.person()
     reader.sign_in(email)
-    before = reader.client.cookies[SESSION]
+    before = reader.session
     reader.get("/")
     fields = {"form_token": reader.hidden("/sign-out")["form_token"], "email": email, "password": PASSWORD}
     assert reader.post("/sign-in", fields).status_code == 303
-    assert reader.client.cookies[SESSION] != before
+    assert reader.session != before
     with pytest.raises(Exception, match="not known"):
         access.authenticate_session(site.place, before)
 
 
 def test_signing_out_ends_the_session_everywhere(reader: Reader, site: Site) -> None:
     reader.enter()
-    token = reader.client.cookies[SESSION]
+    token = reader.session
     reader.get("/")
     assert reader.send("/sign-out").headers["location"] == "/sign-in"
-    assert SESSION not in reader.client.cookies
-    assert httpx2.get(f"{site.url}/", cookies={SESSION: token}).headers["location"] == "/sign-in"
+    assert not reader.session
+    assert httpx2.get(f"{site.url}/", cookies={site.cookie: token}).headers["location"] == "/sign-in"
+
+
+def test_two_servers_on_one_host_do_not_sign_each_other_out(
+    reader: Reader, site: Site, another_site: Callable[..., Site]
+) -> None:
+    """A browser keeps the cookies of a host together, whatever the port."""
+    other = Reader(another_site())
+    other.client.cookies = reader.client.cookies.jar  # type: ignore[assignment]  # the browser's
+    for one in (reader, other):
+        email, _ = one.site.person()
+        assert one.sign_in(email).status_code == 303
+    assert "Ada <Lovelace>" in (reader.get("/"), reader.text)[1]
+    assert "Ada <Lovelace>" in (other.get("/"), other.text)[1]
+    other.send("/sign-out")
+    assert reader.get("/").status_code == 200
+    other.client.close()
+
+
+def test_over_https_only_a_cookie_of_this_very_host_is_believed(another_site: Callable[..., Site]) -> None:
+    site = another_site(public_url="https://loops.example")
+    _, user_id = site.person(password=None)
+    token, _ = sessions.sign_in_user(site.place, user_id)
+    for path, good, bad in (("/", 200, 303), ("/v1/me", 200, 401)):
+        for name, status in (("__Host-everloop_session", good), ("everloop_session", bad), (site.cookie, bad)):
+            headers = {"Host": "loops.example", "Cookie": f"{name}={token}"}
+            assert httpx2.get(f"{site.url}{path}", headers=headers).status_code == status
 
 
 def test_a_link_signs_in_once_and_only_when_its_button_is_pressed(reader: Reader, site: Site) -> None:
@@ -127,7 +153,7 @@ def test_a_project_is_chosen_for_the_session(reader: Reader, site: Site) -> None
     assert reader.send("/project").headers["location"] == "/"
     reader.get("/")
     assert "project.manage" in reader.text
-    assert access.authenticate_session(site.place, reader.client.cookies[SESSION]).project_id == project
+    assert access.authenticate_session(site.place, reader.session).project_id == project
 
 
 def test_a_project_of_others_is_not_chosen(reader: Reader, site: Site) -> None:
@@ -153,7 +179,7 @@ FORGED: dict[str, Forge] = {
     "no site": lambda reader: reader.send("/sign-out", {"Origin": "null"}),
     "a neighbour's port": lambda reader: reader.send("/sign-out", {"Origin": "http://127.0.0.1:1"}),
     "no cookie of the form": lambda reader: (
-        reader.client.cookies.delete("everloop_form"),
+        reader.client.cookies.delete(reader.site.cookie.replace("session", "form")),
         reader.send("/sign-out"),
     )[1],
 }
@@ -164,7 +190,7 @@ def test_a_form_of_another_page_changes_nothing(reader: Reader, site: Site, how:
     reader.enter()
     reader.get("/")
     assert FORGED[how](reader).status_code == 403
-    assert access.authenticate_session(site.place, reader.client.cookies[SESSION])
+    assert access.authenticate_session(site.place, reader.session)
 
 
 def test_a_form_from_before_signing_in_is_of_no_use_afterwards(reader: Reader, site: Site) -> None:
@@ -243,7 +269,9 @@ def test_below_the_path_of_a_proxy_every_address_is(another_site: Callable[..., 
         {"Origin": "https://loops.example"} | cookies_of(reader),
     )
     assert (answer.status_code, answer.headers["location"]) == (303, "/team/loops/")
-    assert all("Secure" in cookie for cookie in answer.headers.get_list("set-cookie"))
+    (cookie,) = answer.headers.get_list("set-cookie")
+    assert cookie.startswith("__Host-everloop_session=") and "Domain" not in cookie
+    assert {"Secure", "Path=/"} <= set(cookie.split("; "))
     assert reader.get("/team/loops/static/console.css").status_code == 200
     reader.client.close()
 

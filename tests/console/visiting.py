@@ -23,7 +23,6 @@ from everloop.service.permissions import Role
 from everloop.settings import Settings
 
 PASSWORD = "correct horse battery"
-SESSION = "everloop_session"
 _numbers = itertools.count(1)
 
 
@@ -39,6 +38,8 @@ class Site:
         self._server = uvicorn.Server(configured(app, self.place.settings))
         self._thread = threading.Thread(target=self._server.run, args=([self._listener],), daemon=True)
         self.url = f"http://127.0.0.1:{self.place.settings.port}"
+        self.cookie = f"everloop_session_{self.place.settings.port}"
+        """Name of the session's cookie."""
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -111,7 +112,7 @@ class Reader:
         """Be a new person with these roles who has signed in; the user id."""
         _, user_id = self.site.person(*roles, password=None)
         token, _ = sessions.sign_in_user(self.site.place, user_id)
-        self.client.cookies.set(SESSION, token, domain="127.0.0.1")
+        self.client.cookies.set(self.site.cookie, token, domain="127.0.0.1")
         return user_id
 
     def send_again(self, wanted: str, email: str) -> httpx2.Response:
@@ -119,6 +120,11 @@ class Reader:
         self.get("/")
         token = self.hidden("/sign-out")["form_token"]
         return self.post("/sign-in", {"form_token": token, "next": wanted, "email": email, "password": PASSWORD})
+
+    @property
+    def session(self) -> str:
+        """The token of the session that the browser keeps; empty without one."""
+        return self.client.cookies.get(self.site.cookie) or ""
 
     @property
     def text(self) -> str:

@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 from harness import installation, log_of, worker
 from submitting import put, request, row, rows
 
 from everloop.loop import trainings
+from everloop.loop.context import Means
+from everloop.loop.trainings import Trainings
+from everloop.paths import JobPaths
 from everloop.remote.launchers import process_tree
+from everloop.remote.launchers.base import JobSpec
 from everloop.service import checkpoints, jobs
 from everloop.service.installation import Installation
 from everloop.store import jobs as stored
+from everloop.store import workers
 from everloop.store.jobs import JobRow
 
 ENDED = ("completed", "failed", "timeout", "cancelled", "lost")
@@ -194,6 +203,93 @@ def test_a_waiting_job_whose_rows_are_elsewhere_is_left_to_its_host(tmp_path: Pa
     (elsewhere,), here = put(place), submit(place, cheap())
     finish(place)
     assert (row(place, elsewhere).state, row(place, here).state) == ("pending", "completed")
+
+
+def test_a_hundred_jobs_whose_rows_are_elsewhere_keep_none_of_here_waiting(tmp_path: Path) -> None:
+    place = installation(tmp_path / "home")
+    elsewhere = put(place, trainings.LOOKED_AT + 20)
+    here = submit(place, cheap())
+    finish(place)
+    assert (row(place, here).state, row(place, elsewhere[0]).state) == ("completed", "pending")
+
+
+def looking(place: Installation) -> Trainings:
+    """The submitted jobs as a worker of this process sees them."""
+    with place.database.write() as tx:
+        epoch = workers.register(tx, "here", 1)
+    return Trainings(Means(place.settings, place.database, epoch, cast(Any, None), cast(Any, None)))
+
+
+def test_a_waiting_job_whose_rows_no_host_has_said_to_have_for_long_has_failed(
+    database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = installation(tmp_path / "home", database_url)
+    monkeypatch.setattr(trainings, "KEPT_SECONDS", 0.0)
+    monkeypatch.setattr(trainings, "ABSENT_SECONDS", 0.2)
+    monkeypatch.setattr(trainings, "IDLE_SECONDS", 0.0)
+    nobodys, kept = put(place, 2)
+    looks = looking(place)
+    for _ in range(4):
+        with place.database.write() as tx:
+            stored.keep(tx, [kept])  # as the host that has them does
+        assert looks.look() == 0 and row(place, kept).state == "pending"
+        time.sleep(0.1)
+    gone = row(place, nobodys)
+    assert gone.state == "failed" and "rows are on no machine" in str(gone.reason)
+
+
+def test_a_host_says_of_all_that_waits_for_it_that_it_has_the_rows(
+    database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = installation(tmp_path / "home", database_url)
+    monkeypatch.setattr(trainings, "AT_ONCE", 0)
+    monkeypatch.setattr(trainings, "LOOKED_AT", 2)
+    mine = [submit(place, cheap(spec_seed=seed)) for seed in range(5)]
+    (other,) = put(place)
+    before = {job_id: row(place, job_id).updated_at for job_id in (*mine, other)}
+    looking(place).look()
+    assert all(row(place, job_id).updated_at > before[job_id] for job_id in mine)
+    assert row(place, other).updated_at == before[other]
+
+
+def short_of(looks: Trainings, times: int, number: int) -> None:
+    """Let the next so many launches find the machine short of something."""
+    launch, left = looks._launcher.launch, [times]
+
+    def scarce(paths: JobPaths, spec: JobSpec) -> bool:
+        left[0] -= 1
+        if left[0] >= 0:
+            raise OSError(number, os.strerror(number))
+        return launch(paths, spec)
+
+    looks._launcher = cast(
+        Any, SimpleNamespace(launch=scarce, poll=looks._launcher.poll, cancel=looks._launcher.cancel)
+    )
+
+
+@pytest.mark.parametrize("number", [errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.ENOSPC])
+def test_a_job_that_finds_the_machine_short_is_started_at_a_later_look(tmp_path: Path, number: int) -> None:
+    place = installation(tmp_path / "home")
+    job_id = submit(place, cheap())
+    looks = looking(place)
+    short_of(looks, 2, number)
+    for _ in range(2):
+        assert looks.look() == 1 and row(place, job_id).state == "running"
+    until(place, lambda: not looks.look() and row(place, job_id).state in ENDED, 30)
+    assert row(place, job_id).state == "completed", row(place, job_id).reason
+
+
+@pytest.mark.parametrize(("number", "seconds"), [(errno.EACCES, 60.0), (errno.EAGAIN, 0.0)])
+def test_a_job_fails_of_what_does_not_pass_and_of_what_lasts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, seconds: float
+) -> None:
+    place = installation(tmp_path / "home")
+    monkeypatch.setattr(trainings, "PASSING_SECONDS", seconds)
+    job_id = submit(place, cheap())
+    looks = looking(place)
+    short_of(looks, 9, number)
+    looks.look()
+    assert row(place, job_id).state == "failed" and os.strerror(number) in str(row(place, job_id).reason)
 
 
 def test_a_corrupt_checkpoint_is_no_result(tmp_path: Path) -> None:

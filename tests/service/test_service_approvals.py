@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from approvals_world import ADMIN, AUTOMATION, STRANGER, asked, place_on, recorded, waiting
+from lost_answers import lose_answers
 
 from everloop.errors import AccessDenied, InvalidCursor, InvalidRequest, NotFound, StateConflict
 from everloop.service import approvals, runs
@@ -55,6 +56,16 @@ def test_decided_twice_is_a_conflict_that_names_the_first(place: Installation) -
     with pytest.raises(StateConflict, match="user:1 approved it"):
         approvals.decide(place, approval, "reject", "no", LOCAL)
     assert (row(place).generation, approvals.get(place, approval)["state"]) == (2, "approved")
+
+
+def test_a_decision_whose_answer_was_lost_is_taken_once(place: Installation, monkeypatch: pytest.MonkeyPatch) -> None:
+    approval = waiting(place)
+    lose_answers(place.database, monkeypatch)
+    decided = approvals.decide(place, approval, "approve", None, ADMIN)
+    assert (decided["state"], decided["decided_by"], row(place).generation) == ("approved", "user:1", 2)
+    assert len(runs.live(place, "r")["events"]) == 1  # type: ignore[arg-type]
+    with pytest.raises(StateConflict):
+        approvals.decide(place, approval, "approve", None, ADMIN)
 
 
 def test_of_many_who_decide_at_once_one_does(place: Installation) -> None:

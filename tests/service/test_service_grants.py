@@ -17,7 +17,6 @@ from everloop.errors import (
     GrantExpired,
     InvalidRequest,
     NotFound,
-    RateLimited,
     StateConflict,
 )
 from everloop.events import Json, JsonValue
@@ -52,9 +51,9 @@ class CommandLine:
     code: str = "ABCD2345"
     grant_id: str = ""
 
-    def start(self) -> Json:
+    def start(self, address: str = "") -> Json:
         hashes = {"key_hash": digest(self.key), "poll_hash": digest(self.poll_token), "code_hash": digest(self.code)}
-        answer = grants.start(self.installation, {**hashes}, ORIGIN)
+        answer = grants.start(self.installation, {**hashes}, ORIGIN, address)
         self.grant_id = str(answer["grant_id"])
         return answer
 
@@ -264,15 +263,39 @@ def test_a_key_that_is_in_use_is_not_let_in_again(waiting: CommandLine) -> None:
     assert again.poll() == {"status": "pending"}
 
 
-def test_so_many_may_wait_and_no_more(installation: Installation, monkeypatch: pytest.MonkeyPatch) -> None:
+def begun(installation: Installation, *addresses: str) -> list[CommandLine]:
+    """Command lines that began one after another at these addresses."""
+    made = [CommandLine(installation) for _ in addresses]
+    for one, address in zip(made, addresses, strict=True):
+        one.start(address)
+    return made
+
+
+def states(waiting: list[CommandLine]) -> list[object]:
+    return [one.poll()["status"] for one in waiting]
+
+
+def test_the_oldest_of_all_gives_way_when_too_many_wait(
+    installation: Installation, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(grants, "WAITING", 2)
-    first = CommandLine(installation)
-    first.start()
-    CommandLine(installation).start()
-    with pytest.raises(RateLimited):
-        CommandLine(installation).start()
-    first.cancel()
-    CommandLine(installation).start()
+    assert states(begun(installation, "", "", "", "")) == ["cancelled"] * 2 + ["pending"] * 2
+
+
+def test_the_oldest_of_an_address_gives_way_to_its_own_and_to_no_other(
+    installation: Installation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(grants, "EACH", 2)
+    waiting = begun(installation, "10.0.0.1", "10.0.0.2", "10.0.0.2", "10.0.0.2", "10.0.0.2", "10.0.0.1")
+    assert states(waiting) == ["pending", "cancelled", "cancelled", "pending", "pending", "pending"]
+
+
+def test_what_was_decided_does_not_give_way(installation: Installation, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(grants, "EACH", 1)
+    (first,) = begun(installation, "10.0.0.1")
+    grants.approve(installation, first.grant_id, first.code, person())
+    begun(installation, "10.0.0.1")
+    assert first.poll()["status"] == "approved"
 
 
 def test_a_grant_is_forgotten_a_day_after_it_expired(waiting: CommandLine) -> None:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import threading
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from lost_answers import lose_answers
+from sqlalchemy import Connection
 from submitting import ALICE, OTHER, WORK, caller, put, request, row, rows
 
 from everloop.errors import (
@@ -19,6 +22,7 @@ from everloop.errors import (
     InvalidRequest,
     JobNotFound,
     StateConflict,
+    StoreUnavailable,
 )
 from everloop.paths import Home
 from everloop.service import jobs, training_models
@@ -120,6 +124,60 @@ def test_a_full_queue_refuses_and_leaves_no_rows_behind(place: Installation, mon
     with pytest.raises(StateConflict, match="queue"):
         jobs.submit(place, request(), ALICE)
     assert len(list((place.home.root / "jobs").iterdir())) == 1
+
+
+@pytest.mark.parametrize("request_id", [None, "r-1"])
+def test_a_submission_whose_answer_was_lost_is_one_job_that_keeps_its_rows(
+    place: Installation, monkeypatch: pytest.MonkeyPatch, request_id: str | None
+) -> None:
+    monkeypatch.setattr(jobs, "WAITING", 1)
+    lose_answers(place.database, monkeypatch)
+    told = jobs.submit(place, request(request_id=request_id), ALICE)
+    assert everything(place, 100) == [told["job_id"]]
+    assert (place.home.job(str(told["job_id"])).inputs / "rows.jsonl").is_file()
+
+
+def test_a_submission_that_may_be_recorded_keeps_its_rows(place: Installation, monkeypatch: pytest.MonkeyPatch) -> None:
+    place.database.patience = 0.0
+    lose_answers(place.database, monkeypatch)
+    with pytest.raises(StoreUnavailable):
+        jobs.submit(place, request(), ALICE)
+    (job_id,) = everything(place, 100)
+    assert (place.home.job(job_id).inputs / "rows.jsonl").is_file()
+
+
+def test_two_submissions_at_once_do_not_both_get_the_last_place(
+    place: Installation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jobs, "WAITING", 1)
+    count, done = stored.waiting, list[str]()
+
+    def slow(tx: Connection, project_id: str) -> int:
+        found = count(tx, project_id)
+        time.sleep(0.3)
+        return found
+
+    def submit() -> None:
+        try:
+            done.append(str(jobs.submit(place, request(), ALICE)["job_id"]))
+        except StateConflict:
+            return
+
+    monkeypatch.setattr(stored, "waiting", slow)
+    asking = [threading.Thread(target=submit) for _ in range(3)]
+    for thread in asking:
+        thread.start()
+    for thread in asking:
+        thread.join()
+    assert everything(place, 100) == done and len(done) == 1
+
+
+@pytest.mark.parametrize("missing", [Permission.READ, Permission.STOP])
+def test_stopping_needs_to_read_and_to_stop(place: Installation, missing: Permission) -> None:
+    (job_id,) = put(place)
+    with pytest.raises(AccessDenied):
+        jobs.stop(place, job_id, replace(ALICE, permissions=WORK - {missing}))
+    assert row(place, job_id).state == "pending"
 
 
 @pytest.mark.parametrize("missing", [Permission.READ, Permission.RUN])

@@ -5,12 +5,14 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
+import threading
 import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from sqlalchemy import Connection
 from submitting import ALICE, OTHER, WORK, caller, put, request, row
 
 from everloop.errors import (
@@ -28,6 +30,8 @@ from everloop.service.installation import Installation, open_installation
 from everloop.service.permissions import Permission
 from everloop.settings import Settings
 from everloop.store import jobs as stored
+from everloop.store.database import Database
+from everloop.store.jobs import NewJob
 from everloop.students.base import Manifest
 from everloop.students.checkpoints import save
 
@@ -222,6 +226,65 @@ def test_a_checkpoint_in_use_is_kept(place: Installation) -> None:
         checkpoints.delete(place, ckpt(job_id), ALICE)
     jobs.stop(place, str(child["job_id"]), ALICE)
     assert checkpoints.delete(place, ckpt(job_id), ALICE)["status"] == "SUCCEEDED"
+
+
+def test_a_checkpoint_that_cannot_be_removed_is_told_and_goes_with_the_next_call(
+    place: Installation, tmp_path: Path
+) -> None:
+    job_id = left(place)
+    folder = place.home.job(job_id).outputs / "checkpoint"
+    folder.rename(tmp_path / "moved")
+    folder.symlink_to(tmp_path / "moved")  # a link is not followed, and so not removed
+    told = checkpoints.delete(place, ckpt(job_id), ALICE)
+    assert (told["status"], len(told["errors"])) == ("FAILED", 1)  # type: ignore[arg-type]
+    assert checkpoints.operation(place, str(told["operation_id"]), ALICE) == told
+    folder.unlink()
+    again = checkpoints.delete(place, ckpt(job_id), ALICE)
+    assert (again["status"], again["errors"]) == ("SUCCEEDED", [])
+
+
+def test_no_job_goes_on_from_a_checkpoint_that_is_deleted_while_it_is_submitted(
+    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = Installation(Settings(database_url=database.url), database, Home(tmp_path / "home").create())
+    job_id = left(place)
+    look = checkpoints.parent_of
+
+    def slow(*asked: object) -> str:
+        found = look(*asked)  # type: ignore[arg-type]
+        checkpoints.delete(place, ckpt(job_id), ALICE)
+        return found
+
+    monkeypatch.setattr(checkpoints, "parent_of", slow)
+    with pytest.raises(InvalidTrainJobSpec, match=r"spec\.parent"):
+        jobs.submit(place, request(spec_parent=uri(job_id)), ALICE)
+    assert len(jobs.listing(place, ALICE).items) == 1
+
+
+def test_a_checkpoint_is_not_deleted_while_a_job_that_goes_on_from_it_is_recorded(
+    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = Installation(Settings(database_url=database.url), database, Home(tmp_path / "home").create())
+    job_id = left(place)
+    record, refused = stored.submit, list[bool]()
+
+    def delete() -> None:
+        try:
+            checkpoints.delete(place, ckpt(job_id), ALICE)
+        except StateConflict:
+            refused.append(True)
+
+    deleting = threading.Thread(target=delete)
+
+    def slow(tx: Connection, new: NewJob) -> bool:
+        deleting.start()
+        time.sleep(0.3)
+        return record(tx, new)
+
+    monkeypatch.setattr(stored, "submit", slow)
+    jobs.submit(place, request(spec_parent=uri(job_id)), ALICE)
+    deleting.join()
+    assert refused == [True] and checkpoints.files(place, row(place, job_id))
 
 
 def test_a_checkpoint_of_a_run_is_kept(place: Installation) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from access_world import installation_on, other_project, person, signed_in, user
+from lost_answers import lose_answers
 
 from everloop.errors import (
     AccessDenied,
@@ -41,6 +42,15 @@ def test_a_key_is_of_the_project_of_the_admin_who_made_it(installation: Installa
     assert row.expires_at is not None and row.expires_at > row.created_at
     assert keys.list_keys(installation, admin) == [row]
     assert access.authenticate(installation, key).project_id == project
+
+
+def test_a_key_whose_answer_was_lost_is_made_once_and_is_good(
+    installation: Installation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lose_answers(installation.database, monkeypatch)
+    key, row = keys.create_key(installation, KeyRequest(name="ci"), LOCAL)
+    assert keys.list_keys(installation, LOCAL) == [row]
+    assert access.authenticate(installation, key).project_id == row.project_id
 
 
 def test_a_custom_key_may_do_what_it_names(installation: Installation) -> None:

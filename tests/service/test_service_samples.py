@@ -11,12 +11,13 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 from approvals_world import ADMIN, AUTOMATION, STRANGER, place_on, recorded
+from lost_answers import lose_answers
 
 from everloop.errors import AccessDenied, InvalidRequest, RunNotFound, StateConflict
 from everloop.service import evaluator, samples
 from everloop.service.installation import Installation
 from everloop.service.samples import Week
-from everloop.store import candidates
+from everloop.store import candidates, labels
 from everloop.store.database import Database
 from everloop.store.tables import candidates as table
 from everloop.store.tables import runs as runs_table
@@ -167,3 +168,14 @@ def test_judging_needs_the_permission_the_run_and_a_rejected_candidate(place: In
     with pytest.raises(InvalidRequest, match="true or false"):
         samples.judge(place, "r", "r1c1", "yes", None, ADMIN)
     assert samples.listing(place)["judged"] == 0
+
+
+def test_a_verdict_whose_answer_was_lost_is_recorded_once(place: Installation, monkeypatch: pytest.MonkeyPatch) -> None:
+    recorded(place)
+    proposed(place, "r", ["r1c1"])
+    lose_answers(place.database, monkeypatch)
+    first = samples.judge(place, "r", "r1c1", True, "It helps.", ADMIN)
+    second = samples.judge(place, "r", "r1c1", True, "It helps.", ADMIN)
+    with place.database.read() as tx:
+        kept = labels.newest(tx, 10)
+    assert [one.id for one in kept] == [first["id"], second["id"]]

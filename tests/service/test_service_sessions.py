@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -16,7 +17,7 @@ from everloop.errors import EverloopError, InvalidRequest, NotFound, ProjectAcce
 from everloop.service import _passwords, access, people, sessions
 from everloop.service.caller import LOCAL
 from everloop.service.installation import Installation
-from everloop.service.permissions import ALL, Role
+from everloop.service.permissions import ALL, OF_ROLE, Role
 from everloop.store.database import Database
 from everloop.store.tables import sessions as table
 from everloop.store.tables import sign_in_links as links
@@ -103,12 +104,75 @@ def test_a_password_may_be_typed_in_either_unicode_form(alone: Installation) -> 
 
 def test_a_hash_of_older_parameters_is_renewed_at_sign_in(alone: Installation) -> None:
     user_id = ada(alone)
-    old = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1).hash(GOOD)
-    with alone.database.write() as tx:
-        tx.execute(sa.text("UPDATE users SET password = :one WHERE user_id = :two"), {"one": old, "two": user_id})
+    old_hash(alone, user_id)
     assert sessions.sign_in(alone, "ada@example.org", GOOD)
     renewed = people.find(alone, user_id, LOCAL).password
     assert renewed is not None and not _passwords.outdated(renewed) and _passwords.verified(GOOD, renewed)
+
+
+def old_hash(installation: Installation, user_id: str) -> None:
+    """Store the password as a hash of older parameters."""
+    old = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1).hash(GOOD)
+    with installation.database.write() as tx:
+        tx.execute(sa.text("UPDATE users SET password = :one WHERE user_id = :two"), {"one": old, "two": user_id})
+
+
+def while_it_is_checked(monkeypatch: pytest.MonkeyPatch, happens: Callable[[], object]) -> None:
+    """Have something happen once, between the check of a password and what follows from it."""
+    plain, waiting = _passwords.verified, [happens]
+
+    def verified(password: str, stored: str | None) -> bool:
+        good = plain(password, stored)
+        if waiting:
+            waiting.pop()()
+        return good
+
+    monkeypatch.setattr(_passwords, "verified", verified)
+
+
+@pytest.mark.parametrize("outdated", [False, True])
+def test_a_password_that_is_reset_while_it_is_checked_signs_nobody_in(
+    installation: Installation, monkeypatch: pytest.MonkeyPatch, outdated: bool
+) -> None:
+    user_id, new = ada(installation), "another horse battery"
+    if outdated:
+        old_hash(installation, user_id)
+    while_it_is_checked(monkeypatch, lambda: people.set_password(installation, user_id, new, LOCAL))
+    refusal(installation, "ada@example.org", GOOD)
+    with installation.database.read() as tx:
+        assert tx.execute(sa.select(table.c.prefix)).all() == []
+    assert sessions.sign_in(installation, "ada@example.org", new)  # the old one was not written back
+
+
+def test_a_hash_that_another_sign_in_renewed_meanwhile_is_good(
+    alone: Installation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    user_id = ada(alone)
+    old_hash(alone, user_id)
+    while_it_is_checked(monkeypatch, lambda: sessions.sign_in(alone, "ada@example.org", GOOD))
+    assert sessions.sign_in(alone, "ada@example.org", GOOD)
+
+
+def test_a_person_acts_in_another_project_of_theirs_while_the_session_stays(installation: Installation) -> None:
+    user_id, project = ada(installation), other_project(installation)
+    token, _ = sessions.sign_in_user(installation, user_id)
+    caller = access.authenticate_session(installation, token)
+    people.set_member(installation, project, user_id, Role.VIEWER, LOCAL)
+    acting = sessions.acting_in(installation, caller, project)
+    assert (acting.subject, acting.workspace_id, acting.project_id) == (caller.subject, "acme", project)
+    assert acting.permissions == OF_ROLE[Role.VIEWER]
+    assert access.authenticate_session(installation, token) == caller
+
+
+@pytest.mark.parametrize("wrong", ["none", "\0", ""])
+def test_nobody_acts_where_they_are_no_member(alone: Installation, wrong: str) -> None:
+    token, _ = sessions.sign_in_user(alone, ada(alone, None))
+    caller = access.authenticate_session(alone, token)
+    for project in (wrong, other_project(alone)):
+        with pytest.raises(ProjectAccessDenied):
+            sessions.acting_in(alone, caller, project)
+    with pytest.raises(ProjectAccessDenied):
+        sessions.acting_in(alone, LOCAL, "local")
 
 
 def test_a_stored_hash_that_is_none_lets_nobody_in() -> None:

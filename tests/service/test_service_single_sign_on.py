@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import itertools
 import logging
 import shutil
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +14,7 @@ from urllib.parse import parse_qsl, urlsplit
 import httpx2
 import pytest
 from joserfc.jwk import ECKey, OctKey, RSAKey
-from oidc_provider import CLIENT, SECRET, OidcProvider, signing_key
+from oidc_provider import CLIENT, SECRET, Hanging, OidcProvider, signing_key
 from starlette.responses import JSONResponse, Response
 
 from everloop.errors import AccessDenied, EverloopError, ProviderUnavailable, Unauthorized
@@ -348,16 +350,49 @@ def test_a_provider_that_does_not_describe_itself_rightly_is_not_used(
         SingleSignOn(installation).begin(CALLBACK, "/")
 
 
-def test_a_provider_that_is_down_is_told_and_tried_again(
-    installation: Installation, provider: OidcProvider, caplog: pytest.LogCaptureFixture
+def test_a_provider_that_is_down_is_told_and_tried_again_half_a_minute_later(
+    installation: Installation,
+    provider: OidcProvider,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     sso = SingleSignOn(installation)
     provider.down = True
-    with pytest.raises(ProviderUnavailable) as caught:
-        sso.begin(CALLBACK, "/")
-    assert "secret inner workings" not in f"{caught.value} {caplog.text}"
+    for _ in range(3):
+        with pytest.raises(ProviderUnavailable) as caught:
+            sso.begin(CALLBACK, "/")
+        assert "secret inner workings" not in f"{caught.value} {caplog.text}"
+    assert (provider.asked("/.well-known/openid-configuration"), len(caplog.records)) == (1, 1)
     provider.down = False
+    with pytest.raises(ProviderUnavailable):
+        sso.begin(CALLBACK, "/")
+    monkeypatch.setattr(identity_provider, "FAILED", 0.0)
     assert sign_in(sso).session
+
+
+def test_a_provider_that_hangs_is_asked_once_and_nobody_waits_behind_who_asked(
+    installation: Installation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(identity_provider, "PATIENCE", 0.1)
+    with Hanging() as provider, ThreadPoolExecutor(6) as pool:
+        settings = installation.settings.model_copy(update={"oidc_issuer": provider.url})
+        sso = SingleSignOn(replace(installation, settings=settings))
+        tries = [pool.submit(sso.begin, CALLBACK, "/") for _ in range(6)]
+        first = list(itertools.islice(as_completed(tries, 8), 5))  # refused while the sixth still asks
+        assert sum(one.done() for one in tries) == 5
+        provider.wait_for_one()
+        provider.let_go()
+        assert {type(one.exception()) for one in (*first, *tries)} == {ProviderUnavailable}
+        assert provider.connections == 1
+
+
+def test_who_comes_while_the_provider_is_being_asked_gets_its_answer_too(
+    installation: Installation, provider: OidcProvider
+) -> None:
+    sso = SingleSignOn(installation)
+    with ThreadPoolExecutor(6) as pool:
+        assert len(list(pool.map(lambda _: sso.begin(CALLBACK, "/"), range(6)))) == 6
+    assert provider.asked("/.well-known/openid-configuration") == 1
 
 
 def test_a_provider_that_is_not_there_is_told(installation: Installation) -> None:

@@ -55,6 +55,17 @@ def test_only_what_is_pending_and_has_not_expired_waits(database: Database) -> N
         assert grants.waiting(tx) == 2
 
 
+def test_only_what_waits_gives_way_the_oldest_first(database: Database) -> None:
+    with database.write() as tx:
+        for made in (row("d", state="denied"), row("c", seconds=-1), row("b"), row("a", state="pending-2"), row("e")):
+            grants.create(tx, made)
+        assert grants.oldest(tx, 2) == ["b", "a"]
+        grants.give_way(tx, ["b", "a", "d", "unknown"])
+        found = {one: grants.get(tx, one) for one in "abde"}
+        assert grants.waiting(tx) == 1
+    assert [one and one.state for one in found.values()] == ["cancelled", "cancelled", "denied", "pending"]
+
+
 def test_what_expired_long_ago_is_forgotten(database: Database) -> None:
     with database.write() as tx:
         grants.create(tx, row("old", seconds=-120))

@@ -29,6 +29,7 @@ from everloop.api.doors import Doors
 from everloop.api.mcp_server import PATHS, mcp_app
 from everloop.api.metrics import Metrics
 from everloop.api.noting import Noting
+from everloop.api.polled import Polled
 from everloop.api.rates import Rates
 from everloop.api.tracing import telemetry
 from everloop.service import access
@@ -85,5 +86,7 @@ def create_app(installation: Installation, pages: Sequence[BaseRoute] = ()) -> F
     app.router.routes.extend([*(Route(path, mcp.app) for path in PATHS), *pages])
     faults.install(app)
     app.openapi = lambda: openapi.describe(app)  # type: ignore[method-assign]  # FastAPI's own way to replace it
+    if not settings.otlp_endpoint:  # the short way makes no span with the route's name
+        app.add_middleware(Polled)
     app.add_middleware(Doors, settings=settings, note=Noting(installation, rates, metrics))
     return app

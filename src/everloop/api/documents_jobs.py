@@ -116,7 +116,7 @@ _OF_TRIAL = ("finished_at", "workspace_id", "project_id", "error")
 _OPERATION: dict[str, Json] = {
     "operation_id": TEXT,
     "type": one_of("checkpoint.delete"),
-    "status": one_of("SUCCEEDED"),
+    "status": one_of("SUCCEEDED", "FAILED"),
     "checkpoint_id": TEXT,
     "errors": array(ANYTHING, 0),
 }

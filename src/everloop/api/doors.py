@@ -19,8 +19,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from everloop import address
 from everloop.api import envelope
+from everloop.api.mcp_names import LOOPBACK as LOOPBACK
+from everloop.api.mcp_names import own_names
 from everloop.api.redaction import redacted
-from everloop.errors import AccessDenied, EverloopError, NotFound, TooLarge
+from everloop.errors import AccessDenied, EverloopError, NotFound, RateLimited, TooLarge
 from everloop.settings import Settings
 
 log = logging.getLogger("everloop.api")
@@ -32,8 +34,12 @@ JOB_BODY = 32 * 1024 * 1024
 DRAIN = 256 * 1024 * 1024
 """Bytes of a body too large that are read and thrown away, so that its sender gets to read why."""
 DRAIN_SECONDS = 20.0
-LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
-"""Names under which a server on the loopback address may be asked for."""
+STRANGERS_BODY = 64 * 1024
+"""Most bytes of a body that comes without a key."""
+LARGE = 4
+"""Bodies of more than `BODY` bytes that are held at once; the next ones wait."""
+LARGE_WAIT_SECONDS, LARGE_SECONDS = 20.0, 300.0
+"""How long such a body waits for its turn, and how long it may take to arrive."""
 _ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 Note = Callable[[Scope, int, float], Awaitable[None]]
@@ -45,7 +51,8 @@ class Doors:
 
     def __init__(self, app: ASGIApp, *, settings: Settings, note: Note) -> None:
         self._app, self._note = app, note
-        self._names = _names(settings)
+        self._names = own_names(settings)
+        self._large = asyncio.Semaphore(LARGE)
         self._root = address.public_path(settings)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -61,7 +68,8 @@ class Doors:
         answer = _Answer(inside, send, request_id, self._note, begun)
         try:
             self._check(inside, headers)
-            await self._app(inside, _Bounded(receive, _most(inside), headers), answer)
+            async with _Bounded(receive, _most(inside), headers, self._large) as body:
+                await self._app(inside, body, answer)
         except TooLarge as error:
             await _drain(receive)
             await answer.refuse(error, {"Connection": "close"})
@@ -112,20 +120,51 @@ class _Answer:
 
 
 class _Bounded:
-    """A body that ends with TooLarge once it is longer than it may be."""
+    """A body that ends with TooLarge once it is longer than it may be; a large one is read when it has its turn."""
 
-    def __init__(self, receive: Receive, most: int, headers: Headers) -> None:
-        self._receive, self._most, self._read = receive, most, 0
+    def __init__(self, receive: Receive, most: int, headers: Headers, large: asyncio.Semaphore) -> None:
+        self._receive, self._most, self._read, self._large = receive, most, 0, large
         self._declared = int(headers.get("content-length", "0"))
+        self._until: float | None = None
+        self._ended = False
+
+    async def __aenter__(self) -> _Bounded:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._until is not None:
+            self._large.release()
 
     async def __call__(self) -> Message:
         if self._declared > self._most:
             raise self._error()
-        message = await self._receive()
+        if self._until is None and max(self._declared, self._read) > BODY:
+            await self._turn()
+        message = await self._arriving()
         self._read += len(message.get("body", b""))
+        self._ended = not message.get("more_body", False)
         if self._read > self._most:
             raise self._error()
         return message
+
+    async def _turn(self) -> None:
+        try:
+            async with asyncio.timeout(LARGE_WAIT_SECONDS):
+                await self._large.acquire()
+        except TimeoutError as error:
+            why = f"at most {LARGE} of more than {BODY:,} bytes at once"
+            raise RateLimited("too many large bodies arrive", why=why, then="Try again in a moment") from error
+        self._until = asyncio.get_running_loop().time() + LARGE_SECONDS
+
+    async def _arriving(self) -> Message:
+        if self._until is None or self._ended:
+            return await self._receive()  # what comes after the body may take as long as it likes
+        try:
+            async with asyncio.timeout_at(self._until):
+                return await self._receive()
+        except TimeoutError as error:
+            why = f"it takes more than {LARGE_SECONDS:.0f} seconds"
+            raise RateLimited("the body arrives too slowly", why=why, then="Send less in one request") from error
 
     def _error(self) -> TooLarge:
         return TooLarge("the body is too long", why=f"this route takes {self._most:,} bytes")
@@ -151,6 +190,8 @@ async def _drain(receive: Receive) -> None:
 
 def _most(scope: Scope) -> int:
     path = scope["path"].removeprefix("/api")
+    if path.startswith("/v1/auth/cli/"):
+        return STRANGERS_BODY
     return JOB_BODY if path == "/v1/job" and scope["method"] == "POST" else BODY
 
 
@@ -165,14 +206,6 @@ def _split(scope: Scope) -> dict[str, Any]:
 
 def _parts(raw: bytes) -> list[str]:
     return raw.decode("ascii", "replace").partition("?")[0].split("/")
-
-
-def _names(settings: Settings) -> frozenset[str] | None:
-    """The names this server answers to; None: any, where it listens for a network and nobody said by what name."""
-    public = {_name(settings.public_url)} if settings.public_url else set()
-    if settings.host in LOOPBACK:
-        return LOOPBACK | public
-    return frozenset({*LOOPBACK, settings.host, *public}) if public else None
 
 
 def _name(url: str) -> str:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 
 from starlette.responses import JSONResponse
 
-from everloop.errors import EverloopError, RateLimited
+from everloop.errors import EverloopError, RateLimited, StoreUnavailable
+
+log = logging.getLogger("everloop.api")
 
 MESSAGE = 2600
 """Most bytes of a message; the whole envelope stays under 8 KiB even where every character is escaped."""
@@ -49,7 +52,7 @@ def wire_error(error: EverloopError) -> tuple[int, str, str]:
     """
     kinds = (kind for kind in type(error).__mro__ if issubclass(kind, EverloopError) and kind is not EverloopError)
     known = next((kind for kind in kinds if kind.code in KNOWN), type(error))
-    return known.status, known.code, _cut(error.message)
+    return known.status, known.code, _cut(_told(error))
 
 
 def document(code: str, message: str) -> dict[str, str]:
@@ -60,14 +63,29 @@ def document(code: str, message: str) -> dict[str, str]:
 def refusal(error: EverloopError, headers: Mapping[str, str] | None = None) -> JSONResponse:
     """The answer that an error is."""
     status, code, message = wire_error(error)
+    note(error)
     told = dict(headers or {}) | ({"WWW-Authenticate": "Bearer"} if status == 401 else {})
     if isinstance(error, RateLimited):
         told["Retry-After"] = str(error.retry_after)
     return JSONResponse(document(code, message), status, told)
 
 
+def note(error: EverloopError) -> None:
+    """Put into the log what an error says of the installation, which its envelope does not."""
+    if isinstance(error, StoreUnavailable):
+        log.error("%s", error.message)
+
+
+def _told(error: EverloopError) -> str:
+    """The words of an error for whoever asks: where the database is, and what it says, concerns its owner alone."""
+    if isinstance(error, StoreUnavailable):
+        return "the database does not answer. Try again in a moment"
+    return error.message
+
+
 def _cut(message: str) -> str:
     """At most `MESSAGE` bytes, no half characters, no control characters."""
-    clean = "".join(one if one.isprintable() else " " for one in message)
+    # cut first: a message may quote all of a body
+    clean = "".join(one if one.isprintable() else " " for one in message[: MESSAGE + 1])
     raw = clean.encode(errors="replace")
     return clean if len(raw) <= MESSAGE else raw[: MESSAGE - 3].decode(errors="ignore") + "..."

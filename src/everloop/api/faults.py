@@ -83,8 +83,7 @@ async def _database(request: Request, error: Exception) -> Response:
     assert isinstance(error, DBAPIError)
     if not transient(error):
         raise error
-    told = StoreUnavailable("the database does not answer", then="Try again in a moment")
-    return _told(request, told)
+    return _told(request, StoreUnavailable("the database does not answer", why=str(error.orig)))
 
 
 def _told(request: Request, error: EverloopError, headers: Mapping[str, str] | None = None) -> Response:

@@ -46,7 +46,9 @@ class Call:
         try:
             told, status, code = self.tool.call(installation, self.arguments, self.caller), DONE, None
         except Exception as error:  # noqa: BLE001 - MCP would send the words of whatever it is
-            status, code, message = envelope.wire_error(self._known(error))
+            known = self._known(error)
+            envelope.note(known)
+            status, code, message = envelope.wire_error(known)
             told = cast(Json, envelope.document(code, message))
         self._record(installation, status, code)
         text = TextContent(type="text", text=json.dumps(told, ensure_ascii=False))
@@ -57,7 +59,7 @@ class Call:
         if isinstance(error, EverloopError):
             return error
         if isinstance(error, DBAPIError) and transient(error):
-            return StoreUnavailable("the database does not answer", then="Try again in a moment")
+            return StoreUnavailable("the database does not answer", why=str(error.orig))
         log.error("request %s failed: %s", self.request_id, self.tool.name, exc_info=error)
         why = f"request {self.request_id}" if self.request_id else ""
         return EverloopError("something went wrong here", why=why, then="See the server's log")

@@ -32,7 +32,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from everloop import __version__
-from everloop.api.bodies import parsed
+from everloop.api.bodies import parsed_aside
 from everloop.api.envelope import document, refusal, wire_error
 from everloop.api.mcp_calls import Call
 from everloop.api.mcp_names import ANY
@@ -132,7 +132,7 @@ class _Door:
         except ClientDisconnect:
             return
         if answer is None:
-            answer = _not_json(raw)
+            answer = await _not_json(raw)
         if answer is None:
             await self._manager.handle_request(scope, _again(raw, receive), send)
         else:
@@ -152,16 +152,14 @@ class _Door:
 
     async def _caller(self, request: Request) -> Caller:
         scheme, _, key = request.headers.get("authorization", "").partition(" ")
-        address = _address(request)
-        if self._rates is not None:
-            self._rates.check(address)
         try:
             if scheme.lower() != "bearer" or not key.strip():
                 raise Unauthorized("a key is needed", then="Send Authorization: Bearer KEY; see docs/keys-and-roles.md")
             caller = await to_thread.run_sync(self._signed, key.strip())
         except Unauthorized:
-            if self._rates is not None:
-                self._rates.refused(address)
+            if self._rates is not None:  # only now, as for every other route: a good key is always let in
+                self._rates.check(_address(request))
+                self._rates.refused(_address(request))
             raise
         if self._rates is not None:
             self._rates.count(caller.subject)
@@ -184,10 +182,10 @@ async def _body(request: Request) -> bytes:
     return bytes(raw)
 
 
-def _not_json(raw: bytes) -> Response | None:
+async def _not_json(raw: bytes) -> Response | None:
     """JSON-RPC's own answer to a body that is not acceptable JSON."""
     try:
-        parsed(raw)
+        await parsed_aside(raw)
     except InvalidRequest as error:
         told = {"code": PARSE_ERROR, "message": error.message, "data": document(error.code, error.message)}
         return JSONResponse({"jsonrpc": "2.0", "id": None, "error": told}, 400)

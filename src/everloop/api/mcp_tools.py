@@ -34,7 +34,7 @@ class Tool:
     schema: Json
     """JSON Schema of its arguments; every level is closed."""
     needs: Permission
-    """Permission that is looked at before anything else; a stop has its own."""
+    """Permission that is looked at before anything else, after that to read; a stop has one more."""
     act: Act
     """The use case."""
     destructive: bool = False
@@ -47,8 +47,10 @@ class Tool:
 
     def call(self, installation: Installation, arguments: Json, caller: Caller) -> Json:
         """Permission first, then the arguments, then the use case; every refusal is an EverloopError."""
-        stops = self.destructive and arguments.get("action") == "stop"
-        caller.require(Permission.STOP if stops else self.needs)
+        caller.require(Permission.READ)
+        caller.require(self.needs)
+        if self.destructive and arguments.get("action") == "stop":
+            caller.require(Permission.STOP)
         if self.reads:
             self._refuse_unknown(arguments)
         if "run" in cast(list[str], self.schema["required"]) and not isinstance(arguments.get("run"), str):

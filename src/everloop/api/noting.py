@@ -8,8 +8,9 @@ import anyio.to_thread
 from starlette.types import Scope
 
 from everloop.api.metrics import Metrics
-from everloop.api.rates import Rates
+from everloop.api.rates import Rates, network
 from everloop.api.redaction import redacted
+from everloop.errors import RateLimited
 from everloop.service import audit
 from everloop.service.installation import Installation
 
@@ -18,6 +19,7 @@ log = logging.getLogger("everloop.api")
 REFUSED = frozenset({401, 403, 429})
 """Statuses that are recorded whatever was asked."""
 READING = frozenset({"GET", "HEAD", "OPTIONS"})
+_COUNTED = "/v1/auth/cli/"
 
 
 class Noting:
@@ -30,16 +32,25 @@ class Noting:
         """Count a request and, where it matters, record it before its answer leaves."""
         route = getattr(scope.get("route"), "path", None) or "other"
         self._metrics.request(scope["method"], route, status, seconds)
-        if self._matters(scope, status):
+        if _uncounted(scope, status):
+            self._rates.refused(_address(scope))
+        if self._matters(scope, status) and self._seldom(scope, status):
             await anyio.to_thread.run_sync(self._record, scope, route, status)
 
     def _matters(self, scope: Scope, status: int) -> bool:
         if status in REFUSED:
-            # a flood of strangers must not fill the log: each address and route once a minute
-            return scope["state"].get("caller") is not None or self._rates.first(f"{_address(scope)} {status}")
+            return True
         # a command line that waits for a person asks every two seconds, and changes nothing by it
         looks = scope["method"] in READING or scope["path"].endswith("/auth/cli/poll")
         return not looks and _surface(scope) != "mcp"
+
+    def _seldom(self, scope: Scope, status: int) -> bool:
+        """Whether it is no part of a flood, which must not fill the log: a row is a write to the disk."""
+        caller = scope["state"].get("caller")
+        if caller is not None:
+            return status != RateLimited.status or self._rates.first(f"{caller.subject} {status}")
+        who = network(_address(scope))
+        return self._rates.few(who) if status < 400 else self._rates.first(f"{who} {status}")
 
     def _record(self, scope: Scope, route: str, status: int) -> None:
         state = scope["state"]
@@ -58,6 +69,13 @@ class Noting:
         except Exception:
             # the change is made: an answer that says otherwise would be worse than a line in the log
             log.exception("request %s could not be recorded", state.get("request_id"))
+
+
+def _uncounted(scope: Scope, status: int) -> bool:
+    """Whether a stranger's try to change something failed where no route counts it, as it does refused keys."""
+    if scope["state"].get("caller") is not None or scope["method"] in READING or _COUNTED in scope["path"]:
+        return False
+    return 400 <= status < 500 and status not in {401, RateLimited.status}
 
 
 def _address(scope: Scope) -> str:

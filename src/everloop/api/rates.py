@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
+import ipaddress
 import math
-import time
 
-from limits import RateLimitItemPerMinute
-from limits.storage import MemoryStorage
-from limits.strategies import SlidingWindowCounterRateLimiter
-
+from everloop.api.windows import Windows
 from everloop.errors import RateLimited
 
 STRANGERS = 10
@@ -19,31 +16,48 @@ class Rates:
     """The counters of one server process; several processes each have their own."""
 
     def __init__(self, per_minute: int) -> None:
-        self._limiter = SlidingWindowCounterRateLimiter(MemoryStorage())
-        self._known = RateLimitItemPerMinute(per_minute)
-        self._stranger = RateLimitItemPerMinute(max(10, per_minute // STRANGERS))
-        self._once = RateLimitItemPerMinute(1)
+        self._windows = Windows()
+        self._known, self._stranger = per_minute, max(10, per_minute // STRANGERS)
 
     def count(self, subject: str) -> None:
         """Count a request of a known caller; RateLimited beyond the limit, with the seconds to wait."""
-        if not self._limiter.hit(self._known, "caller", subject):
-            self._refuse(self._known, "caller", subject)
+        if not self._windows.hit(f"caller {subject}", self._known):
+            self._refuse(self._known)
 
     def refused(self, address: str) -> None:
         """Count a refused key or sign-in of an address."""
-        self._limiter.hit(self._stranger, "address", address)
+        self._windows.hit(f"address {network(address)}", self._stranger)
 
     def check(self, address: str) -> None:
-        """RateLimited for an address that had too many keys or sign-ins refused; looked at before any is compared."""
-        if not self._limiter.test(self._stranger, "address", address):
-            self._refuse(self._stranger, "address", address)
+        """RateLimited for an address that had too many keys or sign-ins refused.
+
+        Looked at before a password, link, code or grant is compared; of keys and sessions, when one was refused.
+        """
+        if not self._windows.room(f"address {network(address)}", self._stranger):
+            self._refuse(self._stranger)
 
     def first(self, what: str) -> bool:
         """Whether `what` is seen for the first time within a minute."""
-        return self._limiter.hit(self._once, "once", what)
+        return self._windows.hit(f"once {what}", 1)
 
-    def _refuse(self, limit: RateLimitItemPerMinute, kind: str, who: str) -> None:
-        resets = self._limiter.get_window_stats(limit, kind, who).reset_time
-        wait = max(1, math.ceil(resets - time.time()))
-        why = f"the limit is {limit.amount} a minute"
+    def few(self, what: str) -> bool:
+        """Whether `what` is seen no more often within a minute than an address may be refused."""
+        return self._windows.hit(f"few {what}", self._stranger)
+
+    def _refuse(self, most: int) -> None:
+        wait = math.ceil(self._windows.wait())
+        why = f"the limit is {most} a minute"
         raise RateLimited("too many requests", why=why, then=f"Wait {wait} seconds", retry_after=wait)
+
+
+def network(address: str) -> str:
+    """What counts as one address: an IPv6 host has a whole /64 of them to choose from."""
+    try:
+        found = ipaddress.ip_address(address)
+    except ValueError:
+        return address
+    if isinstance(found, ipaddress.IPv4Address):
+        return str(found)
+    if found.ipv4_mapped is not None:
+        return str(found.ipv4_mapped)
+    return str(ipaddress.ip_network((int(found), 64), strict=False))

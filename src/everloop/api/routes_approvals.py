@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Query
+from fastapi import APIRouter, Depends, Path, Query
 from starlette.responses import JSONResponse
 
 from everloop.api import documents_approvals
-from everloop.api.bodies import RsiBody
+from everloop.api.bodies import json_body
 from everloop.api.described import body, refusals, reply
 from everloop.api.numbers import Limit, number
 from everloop.api.paging import Cursor
 from everloop.api.place import Place
 from everloop.api.routes_runs import Run
-from everloop.api.signed import Signed
+from everloop.api.signed import Signed, needing
+from everloop.errors import InvalidRequest
+from everloop.events import JsonValue
 from everloop.service import approvals, sample_verdict, samples
+from everloop.service.permissions import Permission
 from everloop.store.approvals import STATES
 
 router = APIRouter(tags=["approvals"])
@@ -24,6 +27,8 @@ Approval = Annotated[str, Path(description="Id of an approval.", examples=["apr-
 """Path parameter: an approval's id."""
 Candidate = Annotated[str, Path(description="Name of a candidate.", examples=["r2c1"])]
 """Path parameter: a candidate's name."""
+DecisionBody = Annotated[JsonValue, Depends(json_body(InvalidRequest, before=needing(Permission.APPROVE)))]
+"""Parameter type: the parsed body of a decision or a verdict, read from who may give one."""
 _STATES = {"enum": [*STATES]}
 
 
@@ -50,7 +55,7 @@ def get_approval(place: Place, caller: Signed, approval_id: Approval) -> JSONRes
     responses=reply("Approval") | refusals(403, 404, 409, 413, 422),
     openapi_extra=body(documents_approvals.DECISION, {"decision": "reject", "reason": "The gain is in one family."}),
 )
-def decide_approval(place: Place, caller: Signed, approval_id: Approval, document: RsiBody) -> JSONResponse:
+def decide_approval(place: Place, caller: Signed, approval_id: Approval, document: DecisionBody) -> JSONResponse:
     """Approve or reject, once; the run that waits for it goes on by itself."""
     return JSONResponse(approvals.decide_document(place, approval_id, document, caller))
 
@@ -70,6 +75,6 @@ def get_sample(
     responses=reply("HumanVerdict", 201) | refusals(403, 404, 409, 413, 422),
     openapi_extra=body(documents_approvals.VERDICT, {"good": False, "reason": "It repeats the rule it breaks."}),
 )
-def judge_sample(place: Place, caller: Signed, run: Run, candidate: Candidate, document: RsiBody) -> JSONResponse:
+def judge_sample(place: Place, caller: Signed, run: Run, candidate: Candidate, document: DecisionBody) -> JSONResponse:
     """Say of a rejected candidate whether it was worth keeping; of two verdicts on one the later counts."""
     return JSONResponse(sample_verdict.judge(place, run, candidate, document, caller), 201)

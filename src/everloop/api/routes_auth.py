@@ -6,23 +6,40 @@ The page where a person does is the console's, at ``/sign-in?cli_login=GRANT``.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Annotated
 from urllib.parse import urlsplit
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Depends, Request
 from starlette.responses import JSONResponse
 
-from everloop.api.bodies import RsiBody
+from everloop.api import bodies
 from everloop.api.described import Responses, body, refusals
 from everloop.api.place import Place
-from everloop.api.rates import Rates
+from everloop.api.rates import Rates, network
 from everloop.api.shapes import COUNT, SHA256, TEXT, one_of, record, told
 from everloop.api.signed import address_of
-from everloop.errors import InvalidRequest, NotFound
+from everloop.errors import InvalidRequest, NotFound, TooLarge
 from everloop.events import Json, JsonValue
 from everloop.service import grants
 from everloop.service.installation import Installation
 
 router = APIRouter(prefix="/auth/cli", tags=["signing in"])
+
+
+async def _body(request: Request) -> JsonValue:
+    """The body of an address that had not too much refused; not a byte of it is read before."""
+    rates: Rates = request.app.state.rates
+    address = address_of(request)
+    rates.check(address)
+    try:
+        return await bodies.read(request)
+    except (InvalidRequest, TooLarge):
+        rates.refused(address)
+        raise
+
+
+StrangersBody = Annotated[JsonValue, Depends(_body)]
+"""Parameter type: the parsed body of somebody without a key."""
 
 _UUID: Json = {"type": "string", "format": "uuid"}
 START: Json = record(
@@ -68,23 +85,21 @@ _EXPIRED: Responses = {
 
 
 @router.post("/start", responses=_answers(_STARTED, 413, 422), openapi_extra=body(START))
-def start_sign_in(request: Request, place: Place, document: RsiBody) -> JSONResponse:
+def start_sign_in(request: Request, place: Place, document: StrangersBody) -> JSONResponse:
     """Ask to be let in: the key stays with the client, a person enters its code on the page named here."""
     rates: Rates = request.app.state.rates
-    address = address_of(request)
-    rates.check(address)
-    rates.refused(address)  # whoever has no key yet is a stranger, and each start takes room in the store
-    return JSONResponse(grants.start(place, document, page_origin(request)))
+    rates.refused(address_of(request))  # whoever has no key yet is a stranger, and each start takes room in the store
+    return JSONResponse(grants.start(place, document, page_origin(request), network(address_of(request))))
 
 
 @router.post("/poll", responses=_answers(_STATUS, 404, 413, 422) | _EXPIRED, openapi_extra=body(ASK))
-def poll_sign_in(request: Request, place: Place, document: RsiBody) -> JSONResponse:
+def poll_sign_in(request: Request, place: Place, document: StrangersBody) -> JSONResponse:
     """What became of it; with `approved`, the key works and the workspace and project are named."""
     return _asked(request, place, document, grants.poll)
 
 
 @router.post("/cancel", responses=_answers(_STATUS, 404, 413, 422), openapi_extra=body(ASK))
-def cancel_sign_in(request: Request, place: Place, document: RsiBody) -> JSONResponse:
+def cancel_sign_in(request: Request, place: Place, document: StrangersBody) -> JSONResponse:
     """Give up; a key that was let in already is revoked."""
     return _asked(request, place, document, grants.cancel)
 
@@ -105,10 +120,8 @@ def _asked(
     request: Request, place: Installation, document: JsonValue, ask: Callable[[Installation, JsonValue], Json]
 ) -> JSONResponse:
     rates: Rates = request.app.state.rates
-    address = address_of(request)
-    rates.check(address)
     try:
         return JSONResponse(ask(place, document))
     except (NotFound, InvalidRequest):
-        rates.refused(address)  # guesses, like those at keys
+        rates.refused(address_of(request))  # guesses, like those at keys
         raise

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Query
+from fastapi import APIRouter, Depends, Path, Query
 from pydantic import WithJsonSchema
 from starlette.responses import JSONResponse
 
 from everloop.api import documents_jobs
-from everloop.api.bodies import JobBody
+from everloop.api.bodies import JOB_VALUES, json_body
 from everloop.api.described import body, refusals, reply
 from everloop.api.numbers import Limit, number
 from everloop.api.paging import Cursor
 from everloop.api.place import Place
-from everloop.api.signed import Signed
+from everloop.api.signed import Signed, needing
+from everloop.errors import InvalidTrainJobSpec
+from everloop.events import JsonValue
 from everloop.service import job_log, jobs, training_models
+from everloop.service.permissions import Permission
 from everloop.store.jobs import STATUSES
 
 router = APIRouter(tags=["jobs"])
@@ -27,6 +30,9 @@ Tail = Annotated[str | None, Query(description="Begin so many lines before the e
 """Query parameter: how much of the end."""
 Lines = Annotated[str | None, Query(description=f"Lines of a page; {job_log.DEFAULT} without it."), _OF_LINES]
 """Query parameter: lines of a page."""
+_SUBMITS = needing(Permission.READ, Permission.RUN)
+JobBody = Annotated[JsonValue, Depends(json_body(InvalidTrainJobSpec, before=_SUBMITS, values=JOB_VALUES))]
+"""Parameter type: the parsed body of a train job, read from who may submit one."""
 _STATUSES = {"enum": [*STATUSES]}
 _SOURCES = {"enum": [*job_log.SOURCES]}
 

@@ -8,12 +8,12 @@ from fastapi import APIRouter, Path
 from starlette.responses import JSONResponse
 
 from everloop.api import documents_identity
-from everloop.api.bodies import RsiBody
 from everloop.api.described import body, refusals, reply
 from everloop.api.numbers import Limit, number
 from everloop.api.paging import Cursor
 from everloop.api.place import Place
 from everloop.api.routes_identity import PROJECT, Project, Workspace
+from everloop.api.routes_members import ManagingBody
 from everloop.api.signed import Signed
 from everloop.service import administration
 
@@ -44,7 +44,7 @@ def list_keys(
     openapi_extra=body(documents_identity.KEY_REQUEST, {"name": "nightly", "kind": "automation", "expires_days": 90}),
 )
 def create_key(
-    place: Place, caller: Signed, workspace_id: Workspace, project_id: Project, document: RsiBody
+    place: Place, caller: Signed, workspace_id: Workspace, project_id: Project, document: ManagingBody
 ) -> JSONResponse:
     """Make a key of your project. The answer is the only place where its secret is told."""
     return JSONResponse(administration.create_key(place, workspace_id, project_id, document, caller), 201)

@@ -4,23 +4,35 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Query
+from fastapi import APIRouter, Depends, Path, Query
 from starlette.responses import JSONResponse, Response
 
 from everloop.api import documents_identity
-from everloop.api.bodies import RsiBody
+from everloop.api.bodies import json_body
 from everloop.api.described import Responses, body, refusals, reply
 from everloop.api.numbers import Limit, number
 from everloop.api.paging import Cursor
 from everloop.api.place import Place
 from everloop.api.routes_identity import PROJECT, Project, Workspace
 from everloop.api.signed import Signed
+from everloop.errors import InvalidRequest
+from everloop.events import JsonValue
 from everloop.service import administration
+from everloop.service.identity import own_project
+from everloop.service.permissions import Permission
 
 router = APIRouter(tags=["members"])
 
 Person = Annotated[str, Path(description="Id of a person.", examples=["owner"])]
 """Path parameter: a person's id."""
+
+
+def _manages(place: Place, caller: Signed, workspace_id: Workspace, project_id: Project) -> None:
+    own_project(place, workspace_id, project_id, caller, Permission.MANAGE)
+
+
+ManagingBody = Annotated[JsonValue, Depends(json_body(InvalidRequest, before=_manages))]
+"""Parameter type: the parsed body of a change in a project, read from who manages it."""
 _GONE: Responses = {204: {"description": "They are no member (any more)."}}
 
 
@@ -48,7 +60,7 @@ def list_member_candidates(
     openapi_extra=body(documents_identity.MEMBERSHIP, {"role": "developer"}),
 )
 def set_member(
-    place: Place, caller: Signed, workspace_id: Workspace, project_id: Project, user_id: Person, document: RsiBody
+    place: Place, caller: Signed, workspace_id: Workspace, project_id: Project, user_id: Person, document: ManagingBody
 ) -> JSONResponse:
     """Make a person a member of your project, or give them another role. The last Admin stays one."""
     return JSONResponse(administration.set_member(place, workspace_id, project_id, user_id, document, caller))

@@ -4,22 +4,55 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Query, Request
+from fastapi import APIRouter, Depends, Path, Query, Request
 from starlette.responses import JSONResponse, Response
 
 from everloop.api import examples_bodies, fresh, schemas
-from everloop.api.bodies import DirectiveBody, RsiBody, SteerBody
+from everloop.api.bodies import json_body
 from everloop.api.described import body, refusals, reply
 from everloop.api.numbers import Limit, Round, Since
 from everloop.api.numbers import number as as_number
 from everloop.api.place import Place
-from everloop.api.signed import Signed
+from everloop.api.signed import Signed, needing
+from everloop.errors import InvalidDirective, InvalidRequest, InvalidSteer
+from everloop.events import JsonValue
 from everloop.service import runs
+from everloop.service.caller import Caller
+from everloop.service.permissions import Permission
 
 router = APIRouter(prefix="/agent-runs/rsi", tags=["runs"])
 
 Run = Annotated[str, Path(description="Id of a run.", examples=["arith-carry-1"])]
 """Path parameter: a run's id."""
+
+_STARTS = needing(Permission.READ, Permission.RUN)
+
+
+def _seen(place: Place, caller: Signed, run: Run) -> str:
+    """The run's mark. What the caller does not see is 404, whatever else is wrong with the request."""
+    return runs.mark(place, run, caller)
+
+
+def _changes(place: Place, caller: Annotated[Caller, Depends(_STARTS)], run: Run) -> None:
+    runs.mark(place, run, caller)
+
+
+def _controls(place: Place, caller: Annotated[Caller, Depends(_STARTS)], run: Run) -> None:
+    # without the permission to stop, the body says whether it is needed, and permissions stand before runs
+    if caller.may(Permission.STOP):
+        runs.mark(place, run, caller)
+
+
+Mark = Annotated[str, Depends(_seen)]
+"""Parameter type: a text that differs after every change of the run of the path."""
+StartBody = Annotated[JsonValue, Depends(json_body(InvalidRequest, before=_STARTS))]
+"""Parameter type: the parsed body of a start, read from who may start a run."""
+SteerBody = Annotated[JsonValue, Depends(json_body(InvalidSteer, before=_changes))]
+"""Parameter type: the parsed body of a steer, read from who may steer the run."""
+DirectiveBody = Annotated[JsonValue, Depends(json_body(InvalidDirective, before=_changes))]
+"""Parameter type: the parsed body of a directive, read from who may direct the run."""
+ControlBody = Annotated[JsonValue, Depends(json_body(InvalidRequest, before=_controls))]
+"""Parameter type: the parsed body of a control, read from who may change the run; a stop needs one permission more."""
 
 
 @router.get("/runs", responses=reply("Runs") | refusals(422))
@@ -40,7 +73,7 @@ def list_runs(
     responses=reply("RunDetail", 201) | refusals(403, 409, 413, 422),
     openapi_extra=body(schemas.START, examples_bodies.START),
 )
-def start_run(place: Place, caller: Signed, document: RsiBody) -> JSONResponse:
+def start_run(place: Place, caller: Signed, document: StartBody) -> JSONResponse:
     """Start a run; it begins paid work, up to its caps."""
     return JSONResponse(runs.start_document(place, document, caller), 201)
 
@@ -51,10 +84,10 @@ def get_run(
     place: Place,
     caller: Signed,
     run: Run,
+    mark: Mark,
     compact: Annotated[bool, Query(description="Only the summary row.")] = False,
 ) -> Response:
     """Everything there is to know of a run: protocol, versions, scores, gates, reviews, rounds, directives."""
-    mark = runs.mark(place, run, caller)
     return fresh.answer(request, mark, lambda: runs.document(place, run, compact=compact, caller=caller))
 
 
@@ -96,6 +129,6 @@ def add_directive(place: Place, caller: Signed, run: Run, document: DirectiveBod
     responses=reply("Control") | refusals(403, 404, 409, 413, 422),
     openapi_extra=body(schemas.CONTROL_EXACTLY, examples_bodies.CONTROL),
 )
-def control(place: Place, caller: Signed, run: Run, document: RsiBody) -> JSONResponse:
+def control(place: Place, caller: Signed, run: Run, document: ControlBody) -> JSONResponse:
     """Extend, stop or resume a run; extend and resume begin paid work."""
     return JSONResponse(runs.control_document(place, run, document, caller))

@@ -34,7 +34,8 @@ def readyz(place: Place) -> JSONResponse:
 
 @router.get("/metrics", responses=_EXPOSITION | refusals(401, 403, always=(429, 503)))
 def metrics(request: Request, place: Place) -> Response:
-    """Figures for Prometheus; from another machine with a key that reads."""
-    if address_of(request) not in LOOPBACK:
+    """Figures for Prometheus; from another machine, or through a proxy, with a key that reads."""
+    passed_on = "x-forwarded-for" in request.headers or "forwarded" in request.headers
+    if passed_on or address_of(request) not in LOOPBACK:
         known(request, place).require(Permission.READ)
     return Response(request.app.state.metrics.exposition(place), media_type=TEXT)

@@ -2,26 +2,42 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from typing import Annotated
 from urllib.parse import urlsplit
 
 from fastapi import Depends, Request, Security
 from fastapi.security import APIKeyCookie, HTTPAuthorizationCredentials, HTTPBearer
+from starlette.requests import HTTPConnection
 
+from everloop.api.cookie_names import SESSION, cookie_name
 from everloop.api.place import Place
 from everloop.api.rates import Rates
 from everloop.errors import AccessDenied, Unauthorized
 from everloop.service import access
 from everloop.service.caller import Caller
 from everloop.service.installation import Installation
+from everloop.service.permissions import Permission
 
-COOKIE = "everloop_session"
-"""Cookie of a signed-in session."""
 READING = frozenset({"GET", "HEAD", "OPTIONS"})
 """Methods that change nothing."""
 
 _BEARER = HTTPBearer(auto_error=False, scheme_name="key", description="A key of a project: `el key create`.")
-_SESSION = APIKeyCookie(name=COOKIE, auto_error=False, scheme_name="session", description="A person's session.")
+
+
+class _SessionCookie(APIKeyCookie):
+    """The session's cookie, whose whole name depends on how the server is reached."""
+
+    async def __call__(self, request: HTTPConnection) -> str | None:
+        return request.cookies.get(cookie_name(request, self.model.name))
+
+
+_SESSION = _SessionCookie(
+    name=SESSION,
+    auto_error=False,
+    scheme_name="session",
+    description="A person's session. The name begins with `__Host-` over https and ends with an unusual port: `_8711`.",
+)
 
 
 def signed(
@@ -42,11 +58,14 @@ def known(
 ) -> Caller:
     """As `signed`, for a route that asks only some of its callers; what is not given is read from the request."""
     rates: Rates = request.app.state.rates
-    address = address_of(request)
-    rates.check(address)
     try:
-        caller = _authenticated(request, place, key or _key(request), session or request.cookies.get(COOKIE))
+        caller = _authenticated(
+            request, place, key or _key(request), session or request.cookies.get(cookie_name(request, SESSION))
+        )
     except Unauthorized:
+        # only now: a good key is let in whatever its neighbours behind the same address send, and none can be guessed
+        address = address_of(request)
+        rates.check(address)
         rates.refused(address)
         raise
     request.state.caller = caller
@@ -96,3 +115,14 @@ def own_origin(request: Request) -> bool:
 
 Signed = Annotated[Caller, Depends(signed)]
 """Parameter type: the authenticated caller."""
+
+
+def needing(*permissions: Permission) -> Callable[[Caller], Awaitable[Caller]]:
+    """A dependency that gives the caller if it has these permissions. AccessDenied names the first it lacks."""
+
+    async def allowed(caller: Signed) -> Caller:
+        for one in permissions:
+            caller.require(one)
+        return caller
+
+    return allowed

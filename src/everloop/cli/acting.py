@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from everloop.cli import remote
 from everloop.errors import EverloopError
 
 if TYPE_CHECKING:
@@ -71,6 +71,18 @@ def opened() -> Iterator[Installation]:
 
 
 @contextmanager
+def looking(project_id: str | None) -> Iterator[Installation]:
+    """The installation, for a list of a project's things or of all. NotFound when there is no such project."""
+    from everloop.service.caller import LOCAL
+    from everloop.service.projects import get_project
+
+    with opened() as installation:
+        if project_id is not None:
+            get_project(installation, project_id, LOCAL)
+        yield installation
+
+
+@contextmanager
 def acting(action: str, target: str | None = None, project_id: str | None = None) -> Iterator[Act]:
     """A command that changes something; recorded once it is done or refused, in the log of its project."""
     from everloop.service.caller import LOCAL
@@ -90,4 +102,4 @@ def acting(action: str, target: str | None = None, project_id: str | None = None
 
 def show(document: Mapping[str, JsonValue], as_json: bool, told: str) -> None:
     """Print the document, or what is told of it."""
-    click.echo(json.dumps(document) if as_json else told)
+    remote.document(document) if as_json else click.echo(told)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal
 
@@ -46,12 +45,13 @@ def list_(state: str, limit: int, cursor: str | None, remote: bool, as_json: boo
 
     found = _asked(remote, here, lambda client: client.list_approvals(state=only, limit=limit, cursor=cursor))
     if as_json:
-        click.echo(json.dumps(found))
+        asking.document(found)
         return
     for one in parts(found, "items"):
         click.echo("\n".join(_approval(one)))
     if not found["items"]:
-        click.echo("Nothing waits for a decision." if state == "pending" else "There is no approval of this state.")
+        none = "Nothing waits for a decision." if state == "pending" else "There is no approval of this state."
+        click.echo(none, err=True)
     if found["next_cursor"]:
         click.echo(f"There are more: --cursor {found['next_cursor']}", err=True)
 
@@ -81,7 +81,7 @@ def decide(approval_id: str, good: bool | None, reason: str | None, remote: bool
 
     found = _remote(lambda client: client.decide_approval(approval_id, said, reason=reason)) if remote else here()
     told = f"{word(found['approval_id'])} is {word(found['state'])}: {word(found['candidate'])} of {word(found['run'])}"
-    click.echo(json.dumps(found) if as_json else table.plain(told))
+    asking.document(found) if as_json else click.echo(table.plain(told))
 
 
 @approve.command()
@@ -101,7 +101,7 @@ def sample(week: str | None, project: str | None, remote: bool, as_json: bool) -
 
     found = _asked(remote, here, lambda client: client.samples(week=week))
     if as_json:
-        click.echo(json.dumps(found))
+        asking.document(found)
         return
     shown, judged = len(parts(found, "items")), word(found["judged"])
     over = "" if found["complete"] else " so far"
@@ -130,7 +130,7 @@ def judge(run: str, candidate: str, good: bool | None, reason: str | None, remot
 
     found = _remote(lambda client: client.judge_sample(run, candidate, good, reason=reason)) if remote else here()
     told = f"{candidate} of {run} is judged {'good' if good else 'bad'} by {word(found['author'])}"
-    click.echo(json.dumps(found) if as_json else table.plain(told))
+    asking.document(found) if as_json else click.echo(table.plain(told))
 
 
 def _asked(at_server: bool, here: Callable[[Installation], Json], there: Callable[[Client], Json]) -> Json:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import click
 
-from everloop.cli.acting import JSON, opened
-from everloop.cli.fields import word
+from everloop.cli import remote
+from everloop.cli.acting import JSON, looking
 
 if TYPE_CHECKING:
-    from everloop.events import JsonValue
+    from everloop.events import Json, JsonValue
+
+
+FIELDS = ("at", "project_id", "subject", "surface", "action", "target", "status", "code", "address")
 
 
 @click.command()
@@ -25,15 +26,10 @@ def audit(project: str | None, limit: int, cursor: str | None, as_json: bool) ->
     from everloop.service.audit import pages
     from everloop.service.caller import LOCAL
 
-    with opened() as installation:
+    with looking(project) as installation:
         page = pages(installation, LOCAL, limit, cursor, project)
-    if as_json:
-        click.echo(json.dumps(page.to_json()))
-        return
-    for row in page.items:
-        click.echo(_line(row))
+    remote.page(page.to_json(), as_json, [one.removesuffix("_id").upper() for one in FIELDS], _row, "Nothing was done.")
 
 
-def _line(row: Mapping[str, JsonValue]) -> str:
-    fields = ("at", "project_id", "subject", "surface", "action", "target", "status", "code", "address")
-    return "  ".join(word(row[name]) for name in fields)
+def _row(row: Json) -> list[JsonValue]:
+    return [row.get(name) for name in FIELDS]

@@ -10,6 +10,7 @@ import click
 from everloop.cli import remote, sentences, table
 from everloop.cli.fields import part
 from everloop.cli.remote import JSON, Ended
+from everloop.errors import InvalidRequest
 
 if TYPE_CHECKING:
     from everloop.client.saved import Saved
@@ -83,11 +84,15 @@ def unset(field: str) -> None:
 
     from everloop.client import saved
 
-    names = {"base-url": "base_url", "workspace": "workspace_id", "project": "project_id"}
+    names = {"base-url": "base_url", "workspace": "workspace_id", "project": "project_id", "api-key": "api_key"}
+    was = saved.read()
+    if getattr(was, names[field]) is None:
+        click.echo(f"No {field} is saved.", err=True)
+        return
     if field == "api-key":
         saved.forget_key()
     else:
-        saved.write(replace(saved.read(), **{names[field]: None}))
+        saved.write(replace(was, **{names[field]: None}))
     click.echo(f"Forgot {field}.")
 
 
@@ -114,7 +119,7 @@ def _set_key(value: str | None, stdin: bool, no_check: bool) -> None:
         raise click.UsageError("give --stdin where there is no terminal to ask on")
     url = saved.read().base_url
     if url is None:
-        raise Ended("No base URL is saved.\nSave it first: el auth config set base-url URL")
+        raise InvalidRequest("no base URL is saved", then="Save it first: el auth config set base-url URL")
     text = sys.stdin.readline() if stdin else str(click.prompt("API key", hide_input=True, err=True))
     key = address.api_key(text.strip())
     if no_check:

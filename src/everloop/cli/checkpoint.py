@@ -35,7 +35,9 @@ def list_(job_id: str | None, run_id: str | None, limit: int | None, cursor: str
             page: Json = {"items": [*client.checkpoints(job_id=job_id, run_id=run_id)], "next_cursor": None}
         else:
             page = client.list_checkpoints(job_id=job_id, run_id=run_id, limit=limit, cursor=cursor)
-    remote.page(page, as_json, ("CHECKPOINT", "TYPE", "MODEL", "JOB", "PATH"), _row)
+    remote.page(
+        page, as_json, ("CHECKPOINT", "TYPE", "BASE MODEL", "JOB", "PATH"), _row, "There is no such checkpoint."
+    )
 
 
 def _row(one: Json) -> list[JsonValue]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import closing
 from typing import TYPE_CHECKING, TextIO
 
 import click
+
+from everloop.cli import remote
 
 if TYPE_CHECKING:
     from everloop.events import Json
@@ -36,7 +37,7 @@ def calibrate(labels: TextIO | None, author: str, as_json: bool) -> None:
         read = import_labels(installation, labels, author) if labels is not None else None
         document = recalibrate(installation)
     if as_json:
-        click.echo(json.dumps({**document, "imported": read}))
+        remote.document({**document, "imported": read})
         return
     if read is not None:
         click.echo(f"labels: {read['read']} read, {read['added']} new")
@@ -58,7 +59,7 @@ def label(run: str, candidate: str, good: bool | None, author: str, as_json: boo
     with _opened() as installation:
         document = add(installation, run, candidate, good=good, author=author)
     told = f"{candidate} of {run} is labelled {'good' if good else 'bad'} by {author}"
-    click.echo(json.dumps(document) if as_json else told)
+    remote.document(document) if as_json else click.echo(told)
 
 
 @evaluator.command()
@@ -69,7 +70,7 @@ def report(as_json: bool) -> None:
 
     with _opened() as installation:
         document = read(installation)
-    click.echo(json.dumps(document)) if as_json else _print(document)
+    remote.document(document) if as_json else _print(document)
 
 
 def _opened() -> closing[Installation]:

@@ -120,7 +120,7 @@ def _made(policy: str, setting: str = "agent", dev_n: int | None = None, eval_li
 
 def _show(document: Mapping[str, object], as_json: bool) -> None:
     if as_json:
-        click.echo(json.dumps(document))
+        click.echo(json.dumps(document, indent=2, ensure_ascii=False))
         return
     width = max(map(len, document))
     for name, value in document.items():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,7 +9,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from everloop.cli import remote, table
+from everloop.cli.key import DAYS
+
 if TYPE_CHECKING:
+    from everloop.events import JsonValue
     from everloop.service.gateway import KeyState
     from everloop.service.installation import Installation
 
@@ -52,7 +55,7 @@ def key() -> None:
 @click.option(
     "--model", "models", multiple=True, help="Model it may use; may be repeated. Default: all for candidates."
 )
-@click.option("--expires-days", type=float, help="Days after which it is refused.")
+@click.option("--expires-days", type=DAYS, help="Days after which it is refused.")
 @click.option("--name", default="", help="What it is for.")
 @click.option("--run", help="Run whose account and caps pay, in place of caps of its own.")
 @_JSON
@@ -76,7 +79,7 @@ def create(
     with _installation() as installation:
         made, state = create_key(installation, wanted)
     if as_json:
-        click.echo(json.dumps({"key": made, **state.to_json()}))
+        remote.document({"key": made, **state.to_json()})
         return
     click.echo(made)
     click.echo("This key is not shown again.", err=True)
@@ -91,10 +94,10 @@ def list_(as_json: bool) -> None:
     with _installation() as installation:
         states = list_keys(installation)
     if as_json:
-        click.echo(json.dumps({"keys": [state.to_json() for state in states]}))
+        remote.document({"keys": [state.to_json() for state in states]})
         return
-    for state in states:
-        click.echo(_line(state))
+    columns = ("KEY", "STATE", "SPENT", "REQUESTS", "USES", "NAME")
+    table.echo(columns, [_row(state) for state in states], "There is no key. Make one: el gateway key create")
 
 
 @key.command()
@@ -106,7 +109,7 @@ def revoke(prefix: str, as_json: bool) -> None:
 
     with _installation() as installation:
         state = revoke_key(installation, prefix)
-    click.echo(json.dumps(state.to_json()) if as_json else f"{state.row.prefix} is revoked")
+    remote.document(state.to_json()) if as_json else click.echo(f"{state.row.prefix} is revoked")
 
 
 @contextmanager
@@ -121,13 +124,13 @@ def _installation() -> Iterator[Installation]:
         opened.close()
 
 
-def _line(state: KeyState) -> str:
+def _row(state: KeyState) -> list[JsonValue]:
     document = state.to_json()
 
     def told(name: str) -> str:
         value = document[name]
         return "—" if value is None else f"{value:g}" if isinstance(value, int | float) else str(value)
 
-    used = f"{told('usd_spent')} of {told('usd_cap')} USD, {told('requests')} of {told('request_cap')} requests"
-    parts = [f"{state.row.prefix}  {state.state:8}", used, ", ".join(state.row.models), state.row.name]
-    return "  ".join(part for part in parts if part)
+    spent = f"{told('usd_spent')} of {told('usd_cap')} USD"
+    requests = f"{told('requests')} of {told('request_cap')}"
+    return [state.row.prefix, state.state, spent, requests, ", ".join(state.row.models), state.row.name]

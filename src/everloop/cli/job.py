@@ -12,6 +12,7 @@ from everloop.cli.job_run import run
 from everloop.cli.remote import JSON, RemoteGroup
 
 if TYPE_CHECKING:
+    from everloop.client import Client
     from everloop.events import Json, JsonValue
 
 STATUSES = ("pending", "running", "stopping", "completed", "failed", "cancelled")
@@ -41,7 +42,9 @@ def list_(kind: str | None, status: str | None, limit: int | None, cursor: str |
             page: Json = {"items": [*client.jobs(type=kind, status=status)], "next_cursor": None}
         else:
             page = client.list_jobs(type=kind, status=status, limit=limit, cursor=cursor)
-    remote.page(page, as_json, ("JOB", "TYPE", "STATUS", "RUN", "MODEL", "CREATED", "FINISHED"), _row)
+    any_ = kind is None and status is None
+    none = "There is no job yet. Submit one: el job submit --file FILE" if any_ else "There is no such job."
+    remote.page(page, as_json, ("JOB", "TYPE", "STATUS", "RUN", "BASE MODEL", "CREATED", "FINISHED"), _row, none)
 
 
 def _row(one: Json) -> list[JsonValue]:
@@ -140,9 +143,38 @@ def submit(kind: str, file: TextIO, request_id: str | None, wait: bool, timeout_
 
             with interruptible("The job goes on."):
                 found = client.wait_job(str(found.get("job_id")), seconds=timeout_sec, missed=remote.missed())
+        left = _left(client, found) if wait else None
     remote.document(found) if as_json else table.facts(table.pick(found, "job_id", "type", "status", "created_at"))
+    click.echo(table.plain(_next(found, left)), err=True)
     if wait and found.get("status") != "completed":
         click.get_current_context().exit(1)
+
+
+def _left(client: Client, job: Json) -> str | None:
+    """Where the checkpoint of a completed job is."""
+    from everloop.cli.fields import part
+    from everloop.client import RemoteError
+
+    if job.get("status") != "completed":
+        return None
+    try:
+        path = part(client.job_result(str(job.get("job_id"))), "checkpoint").get("tinker_path")
+    except RemoteError:
+        # the job is done, and that alone was asked for
+        return None
+    return path if isinstance(path, str) else None
+
+
+def _next(job: Json, left: str | None) -> str:
+    """What to do after a submit, in one line."""
+    name, status = job.get("job_id"), job.get("status")
+    if left is not None:
+        return f"Its checkpoint: {left}. Fetch it: el checkpoint download {left} DIRECTORY"
+    if status == "completed":
+        return f"See what it came to: el job result {name}"
+    if status in {"failed", "cancelled"}:
+        return f"See why: el job log {name}"
+    return f"Follow it: el job log {name} --follow"
 
 
 def _asked(file: TextIO) -> Json:

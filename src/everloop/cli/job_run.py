@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, TextIO
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from everloop.events import Json
 
 _USD = click.FloatRange(min=0, min_open=True)
+_CONTROLLED = ("run", "action", "state", "rounds_target", "stop_requested")
 _COUNT = click.IntRange(min=1)
 
 
@@ -41,7 +43,8 @@ def get(run: str, as_json: bool) -> None:
     """Show a run: state, versions with their scores, rounds, reviews, directives."""
     with remote.connected() as client:
         found = client.run(run)
-    remote.document(found) if as_json else job_run_shown.detail(found)
+        why = None if as_json else job_run_shown.reason(found, lambda: client.live(run))
+    remote.document(found) if as_json else job_run_shown.detail(found, why)
 
 
 @run.command("round")
@@ -93,6 +96,7 @@ def start(
     as_json: bool,
 ) -> None:
     """Start a run; this begins paid work, up to the caps."""
+    from everloop.cli import job_run_checks
     from everloop.cli import job_run_request as request
 
     if student_model and not dry_run:
@@ -107,10 +111,12 @@ def start(
         **request.nested("stop", {"wall_seconds": stop_wall_seconds, "patience": stop_patience}),
         **request.nested("options", request.options(options)),
     }
+    job_run_checks.check(asked)
     with remote.connected() as client:
         started = client.start_run(asked)
         if not follow:
             _told(started, as_json, "run", "state", "mode", "domain", "rounds_target")
+            click.echo(f"Follow it: el job run live {run} --follow", err=True)
             return
         from everloop.cli.following import follow as follow_run
 
@@ -123,13 +129,16 @@ def start(
 @click.option("--follow", is_flag=True, help="Print each event, until the run ends; Ctrl-C leaves it running.")
 @JSON
 def live(run: str, since: int | None, follow: bool, as_json: bool) -> None:
-    """Show what a run does now, as JSON; with --follow, its events as they come.
+    """Show what a run does now; with --follow, its events as they come.
 
-    Following begins with the first event, or after --since, and outlasts restarts of the server.
+    On a terminal a summary and the last ten events; elsewhere, and with --json, the document. Following begins with the
+    first event, or after --since, and outlasts restarts of the server.
     """
     with remote.connected() as client:
         if not follow:
-            remote.document(client.live(run, since=since))
+            found = client.live(run, since=since)
+            brief = sys.stdout.isatty() and not as_json
+            job_run_shown.moment(run, found) if brief else remote.document(found)
             return
         from everloop.cli.following import follow as follow_run
 
@@ -161,7 +170,7 @@ def directive(run: str, text: str, as_json: bool) -> None:
 @JSON
 def stop(run: str, as_json: bool) -> None:
     """Stop a run after its current round."""
-    _control(run, "stop", None, as_json)
+    _control(run, "stop", as_json)
 
 
 @run.command()
@@ -169,7 +178,7 @@ def stop(run: str, as_json: bool) -> None:
 @JSON
 def resume(run: str, as_json: bool) -> None:
     """Go on with a paused or stopped run; this is paid work."""
-    _control(run, "resume", None, as_json)
+    _control(run, "resume", as_json)
 
 
 @run.command()
@@ -178,13 +187,18 @@ def resume(run: str, as_json: bool) -> None:
 @JSON
 def extend(run: str, rounds: int, as_json: bool) -> None:
     """Set a run's target; one that has ended goes on. This is paid work."""
-    _control(run, "extend", rounds, as_json)
-
-
-def _control(run: str, action: str, rounds: int | None, as_json: bool) -> None:
     with remote.connected() as client:
-        told = client.control(run, action, rounds=rounds)
-    _told(told, as_json, "run", "action", "state", "rounds_target", "stop_requested")
+        before = client.run(run, compact=True).get("rounds_target")
+        told = client.control(run, "extend", rounds=rounds)
+    now = told.get("rounds_target")
+    click.echo(table.plain(f"Target: {before} rounds before, {now} now."), err=True)
+    _told(told, as_json, *_CONTROLLED)
+
+
+def _control(run: str, action: str, as_json: bool) -> None:
+    with remote.connected() as client:
+        told = client.control(run, action)
+    _told(told, as_json, *_CONTROLLED)
 
 
 def _told(found: Json, as_json: bool, *names: str) -> None:

@@ -1,4 +1,4 @@
-"""The document of a start, out of options; what a value may be is the server's to say."""
+"""The document of a start, out of options."""
 
 from __future__ import annotations
 

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import click
 
-from everloop.cli import table
+from everloop.cli import following, table
 from everloop.cli.fields import dollars, figure, interval, main_score, number, part, parts, word
 from everloop.events import Json, JsonValue
 
 COLUMNS = ("RUN", "STATE", "ROUND", "BEST", "SPENT", "UPDATED")
+ENDED = frozenset({"paused", "stopped", "failed", "finished"})
+"""States of a run that does nothing now."""
+EVENTS = 10
+"""Events of a moment."""
 
 
 def rows(found: Sequence[Json]) -> None:
     """Summary rows, one run a line."""
-    if not found:
-        click.echo('There is no run yet. Start one: el job run start RUN --brief "..." --model-usd-cap 5', err=True)
-    if found or sys.stdout.isatty():
-        table.echo(COLUMNS, [_row(one) for one in found])
+    none = 'There is no run yet. Start one: el job run start RUN --brief "..." --model-usd-cap 5'
+    table.echo(COLUMNS, [_row(one) for one in found], none)
 
 
 def _row(one: Json) -> list[JsonValue]:
@@ -31,15 +32,72 @@ def _rounds(one: Json) -> str:
     return f"{word(one.get('round'))}/{word(one.get('rounds_target'))}"
 
 
-def detail(run: Json) -> None:
-    """A whole run: facts, versions, gates, rounds, directives."""
-    spend = part(run, "spend")
+def reason(run: Json, live: Callable[[], Json]) -> str | None:
+    """Why a run is where it stands, by the newest event that says so, else its error; None while it goes on.
+
+    `live` asks for the newest events; without its answer the error alone is told.
+    """
+    state = run.get("state")
+    if state not in ENDED:
+        return None
+    if state == "paused" and any(one.get("state") == "pending" for one in parts(run, "approvals")):
+        return "a person is to decide: see `el approve list`"
+    for event in reversed(_events(live)):
+        if event.get("kind") in {"round", "error"} and part(event, "data").get("state") == state:
+            return word(event.get("text"))
+    error = part(run, "error")
+    return f"{word(error.get('code'))}: {word(error.get('message'))}" if error else None
+
+
+def _events(live: Callable[[], Json]) -> list[Json]:
+    from everloop.client import RemoteError
+
+    try:
+        return parts(live(), "events")
+    except RemoteError:
+        # the run itself is there to be shown
+        return []
+
+
+def moment(run: str, live: Json) -> None:
+    """What a run does now, for a person: facts, and its last events."""
+    current = table.pick(live, "phase", "current", "updated_at")
+    spent = dollars(number(part(live, "spend"), "total_usd"))
+    table.facts({"run": run, **table.pick(live, "state"), "round": _rounds(live), **current, "spent": spent})
+    click.echo()
+    for event in parts(live, "events")[-EVENTS:]:
+        click.echo(following.told(event))
+
+
+def _of(used: str, cap: str | None) -> str:
+    return used if cap is None else f"{used} of {cap}"
+
+
+def _spending(run: Json) -> Json:
+    """What was used of each cap; what has none stands alone."""
+    spend, limits = part(run, "spend"), part(run, "limits")
+    found: Json = {}
+    for name, used, cap in (("spent", "total_usd", "usd_cap"), ("model_spent", "model_usd", "model_usd_cap")):
+        most = number(limits, cap)
+        found[name] = _of(dollars(number(spend, used)), None if most is None else dollars(most))
+    counts = {name: number(spend, name) for name in ("model_requests", "student_requests")}
+    every = sum(one or 0 for one in counts.values())
+    for name, made in {**counts, "requests": every}.items():
+        most = number(limits, f"{name.removesuffix('s')}_cap")
+        if made is not None and (name in spend or most is not None):
+            found[name] = _of(f"{made:g}", None if most is None else f"{most:g}")
+    return found
+
+
+def detail(run: Json, why: str | None = None) -> None:
+    """A whole run: facts, `why` it stands where it does, versions, gates, rounds, directives."""
     facts: Json = {
-        **table.pick(run, "run", "state", "stop_requested", "mode", "domain", "kind"),
+        **table.pick(run, "run", "state"),
+        **({} if why is None else {"reason": why}),
+        **table.pick(run, "stop_requested", "mode", "domain", "kind"),
         "round": _rounds(run),
         **table.pick(run, "phase", "best_version", "working_head"),
-        "spent": dollars(number(spend, "total_usd")),
-        "model_cap": dollars(number(part(run, "limits"), "model_usd_cap")),
+        **_spending(run),
         **table.pick(run, "machine", "error", "created_at", "updated_at", "brief"),
     }
     table.facts(facts)

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 import click
 
-from everloop.cli.acting import JSON, PROJECT, acting, opened, show
-from everloop.cli.fields import word
+from everloop.cli import remote, table
+from everloop.cli.acting import JSON, PROJECT, acting, looking, show
 
 if TYPE_CHECKING:
+    from everloop.events import JsonValue
     from everloop.store.api_keys import ApiKeyRow
 
 KINDS = ("automation", "read-only", "custom")
+DAYS = click.FloatRange(min=0, min_open=True)
+COLUMNS = ("KEY", "STATE", "PROJECT", "MAY", "UNTIL", "USED", "NAME")
 GIVEN = ("read", "training.run", "training.stop", "training.approve")
 
 
@@ -29,7 +31,7 @@ def key() -> None:
 @click.option(
     "--permission", "permissions", multiple=True, type=click.Choice(GIVEN), help="Of a custom key; may be repeated."
 )
-@click.option("--expires-days", type=float, metavar="DAYS", help="Days after which it is refused; default: never.")
+@click.option("--expires-days", type=DAYS, metavar="DAYS", help="Days after which it is refused; default: never.")
 @JSON
 def create(
     project: str | None,
@@ -50,10 +52,11 @@ def create(
         made, row = create_key(act.installation, request, act.caller, project)
         act.target = row.prefix
     if as_json:
-        click.echo(json.dumps({"key": made, **key_json(row)}))
+        remote.document({"key": made, **key_json(row)})
         return
     click.echo(made)
     click.echo("This key is not shown again.", err=True)
+    click.echo("Use it: el auth config set api-key --stdin, or EVERLOOP_API_KEY beside EVERLOOP_BASE_URL.", err=True)
 
 
 @key.command("list")
@@ -64,15 +67,12 @@ def list_(project: str | None, as_json: bool) -> None:
     from everloop.service.caller import LOCAL
     from everloop.service.keys import key_json, list_keys
 
-    with opened() as installation:
+    with looking(project) as installation:
         rows = list_keys(installation, LOCAL, project)
     if as_json:
-        click.echo(json.dumps({"keys": [key_json(row) for row in rows]}))
+        remote.document({"keys": [key_json(row) for row in rows]})
         return
-    if not rows:
-        click.echo("There is no key. Make one: el key create")
-    for row in rows:
-        click.echo(_line(row))
+    table.echo(COLUMNS, [_row(one) for one in rows], "There is no key. Make one: el key create")
 
 
 @key.command()
@@ -90,10 +90,8 @@ def revoke(prefix: str, as_json: bool) -> None:
     show(key_json(row), as_json, f"{row.prefix} is revoked")
 
 
-def _line(row: ApiKeyRow) -> str:
+def _row(row: ApiKeyRow) -> list[JsonValue]:
     from everloop.service.keys import state_of
 
-    used = f"used {row.used_at}" if row.used_at else "never used"
-    until = f"until {row.expires_at}" if row.expires_at else "no end"
-    parts = [row.prefix, f"{state_of(row):7}", row.project_id, ", ".join(row.permissions), until, used, word(row.name)]
-    return "  ".join(parts)
+    may = ", ".join(row.permissions)
+    return [row.prefix, state_of(row), row.project_id, may, row.expires_at, row.used_at, row.name]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import IO, Any
+from typing import Any
 
 import click
 
 from everloop import __version__
+from everloop.cli.sentences import INTERRUPTED
 from everloop.errors import EverloopError
 
 COMMANDS = {
@@ -34,18 +35,6 @@ COMMANDS = {
 """Name -> where the command is, and its help in one line (kept equal to the command's own by a test)."""
 
 
-class Failed(click.ClickException):
-    """An expected error on its way to the terminal: ``code: message``, no traceback, exit code 1."""
-
-    def __init__(self, error: EverloopError) -> None:
-        super().__init__(error.message)
-        self.code = error.code
-
-    def show(self, file: IO[Any] | None = None) -> None:
-        """Print to standard error."""
-        click.echo(f"{self.code}: {self.message}", file=file, err=file is None)
-
-
 class LazyGroup(click.Group):
     """A group whose commands are imported when they are called; their help lines come from `COMMANDS`."""
 
@@ -68,11 +57,16 @@ class LazyGroup(click.Group):
             formatter.write_dl([(name, COMMANDS[name][1]) for name in self.list_commands(ctx)])
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Call the command; an expected error becomes one line."""
+        """Call the command; an expected error becomes one line, Ctrl-C exit code 130."""
         try:
             return super().invoke(ctx)
         except EverloopError as error:
-            raise Failed(error) from error
+            from everloop.cli.remote import ended
+
+            raise ended(error) from error
+        except KeyboardInterrupt:
+            click.echo("Interrupted.", err=True)
+            ctx.exit(INTERRUPTED)
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import click
 
-from everloop.cli.acting import JSON, PROJECT, acting, opened, show
-from everloop.cli.fields import word
+from everloop.cli import remote, table
+from everloop.cli.acting import JSON, PROJECT, acting, looking, show
 
 if TYPE_CHECKING:
     from everloop.cli.acting import Act
-    from everloop.events import Json
+    from everloop.events import Json, JsonValue
     from everloop.store.users import UserRow
 
 ROLES = ("viewer", "developer", "admin")
@@ -51,7 +52,8 @@ def add(email: str, role: str, project: str | None, name: str, password_stdin: b
             user = people.create_user(act.installation, email, name, password, act.caller)
         elif password is not None or name:
             raise click.UsageError("this person is there already: set the password with `el member password`")
-        row = people.set_member(act.installation, act.caller.project_id, user.user_id, role, act.caller)
+        with _admins(act, act.caller.project_id):
+            row = people.set_member(act.installation, act.caller.project_id, user.user_id, role, act.caller)
     show(people.member_json(row), as_json, f"{row.email or row.user_id} is {row.role} of {row.project_id}.")
 
 
@@ -63,14 +65,17 @@ def list_(project: str | None, as_json: bool) -> None:
     from everloop.service import people
     from everloop.service.caller import LOCAL
 
-    with opened() as installation:
+    with looking(project) as installation:
         rows = people.members(installation, LOCAL, project)
     if as_json:
-        click.echo(json.dumps({"members": [people.member_json(row) for row in rows]}))
+        remote.document({"members": [people.member_json(row) for row in rows]})
         return
-    for row in rows:
-        disabled = "  disabled" if row.disabled_at else ""
-        click.echo(f"{row.user_id}  {row.role:9}  {word(row.email)}  {row.name}{disabled}")
+    states = ["disabled" if row.disabled_at else "active" for row in rows]
+    told: list[list[JsonValue]] = [
+        [row.user_id, row.role, state, row.email, row.name] for row, state in zip(rows, states, strict=True)
+    ]
+    none = "The project has no member. Make one: el member add EMAIL --role admin"
+    table.echo(("USER", "ROLE", "STATE", "EMAIL", "NAME"), told, none)
 
 
 @member.command()
@@ -83,7 +88,8 @@ def remove(who: str, project: str | None, as_json: bool) -> None:
 
     with acting("member.remove", who, project or LOCAL_PROJECT) as act:
         user = people.find(act.installation, who, act.caller)
-        people.remove_member(act.installation, act.caller.project_id, user.user_id, act.caller)
+        with _admins(act, act.caller.project_id):
+            people.remove_member(act.installation, act.caller.project_id, user.user_id, act.caller)
     document: Json = {"user_id": user.user_id, "project_id": act.caller.project_id, "removed": True}
     show(document, as_json, f"{user.email or user.user_id} is no member of {act.caller.project_id}.")
 
@@ -126,7 +132,8 @@ def disable(who: str, as_json: bool) -> None:
 
     with acting("member.disable", who) as act:
         user = people.find(act.installation, who, act.caller)
-        people.disable_user(act.installation, user.user_id, act.caller)
+        with _admins(act):
+            people.disable_user(act.installation, user.user_id, act.caller)
         user = people.find(act.installation, user.user_id, act.caller)
     show(people.user_json(user), as_json, f"{user.email or user.user_id} is disabled.")
 
@@ -143,6 +150,34 @@ def enable(who: str, as_json: bool) -> None:
         people.enable_user(act.installation, user.user_id, act.caller)
         user = people.find(act.installation, user.user_id, act.caller)
     show(people.user_json(user), as_json, f"{user.email or user.user_id} may sign in.")
+
+
+@contextmanager
+def _admins(act: Act, project_id: str | None = None) -> Iterator[None]:
+    """Say of each project, or of one, that loses its last Admin in the block that it has none now."""
+    before = _managed(act, project_id)
+    yield
+    for lost in sorted(before - _managed(act, project_id)):
+        click.echo(
+            f"Project {lost} has no Admin now: nobody can manage its keys and members in the browser.\n"
+            f"Make somebody one: el member add EMAIL --role admin --project {lost}",
+            err=True,
+        )
+
+
+def _managed(act: Act, project_id: str | None) -> set[str]:
+    """The projects, of all or one, that have an Admin who can sign in."""
+    from everloop.service import people, projects
+
+    known = [one.project_id for one in projects.listing(act.installation, act.caller)]
+    return {
+        name
+        for name in known
+        if project_id in {None, name}
+        and any(
+            one.role == "admin" and not one.disabled_at for one in people.members(act.installation, act.caller, name)
+        )
+    }
 
 
 def _known(act: Act, who: str) -> UserRow | None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from everloop.cli import remote, table
 from everloop.cli.fields import MISSING, dollars, word
 
 if TYPE_CHECKING:
@@ -101,14 +102,13 @@ def list_models(as_json: bool) -> None:
     with _installation() as installation:
         entries = models.listing(installation)
     if as_json:
-        click.echo(json.dumps({"models": [_document(entry) for entry in entries]}))
+        remote.document({"models": [_document(entry) for entry in entries]})
         return
-    if not entries:
-        click.echo("No model is configured. Add one: el model add NAME --model ID, or el model serve-local --register")
-    width = max((len(entry.name) for entry in entries), default=0)
-    for entry in entries:
-        uses = ", ".join(entry.uses) or MISSING
-        click.echo(f"{entry.name:{width}}  {entry.provider}  {entry.model}  {uses}  {_price(entry)}")
+    none = "No model is configured. Add one: el model add NAME --model ID, or el model serve-local --register"
+    told: list[list[JsonValue]] = [
+        [one.name, one.provider, one.model, ", ".join(one.uses), _price(one)] for one in entries
+    ]
+    table.echo(("MODEL", "PROVIDER", "ID", "USES", "PRICE"), told, none)
 
 
 @model.command()
@@ -158,6 +158,7 @@ def serve_local(port: int, ready_file: Path | None, slots: int, register: bool) 
 
     It needs no key and costs nothing. Ctrl-C (or SIGTERM) ends it.
     """
+    from everloop.cli.ready_line import announced
     from everloop.gateway.local import serve, weights
     from everloop.service import local_model
 
@@ -169,7 +170,8 @@ def serve_local(port: int, ready_file: Path | None, slots: int, register: bool) 
         _add(entry, None, False, False, local=True)
     elif port:
         click.echo(f"To configure it: {_line(entry)}", err=True)
-    serve(port, ready_file, slots)
+    with announced(ready_file) as ready:
+        serve(port, ready, slots)
 
 
 def _add(entry: ModelEntry, key: str | None, allow_http: bool, as_json: bool, *, local: bool = False) -> None:
@@ -181,7 +183,7 @@ def _add(entry: ModelEntry, key: str | None, allow_http: bool, as_json: bool, *,
             local_model.refuse_foreign(known)
         added = models.add(installation, entry, key, allow_http=allow_http)
     if as_json:
-        click.echo(json.dumps({**_document(added), "updated": known is not None}))
+        remote.document({**_document(added), "updated": known is not None})
         return
     told = "Added" if known is None else "Updated"
     click.echo(f"{told} {entry.name}. Try it: el doctor, then el model test {entry.name}", err=local)
@@ -235,7 +237,7 @@ def _price(entry: ModelEntry) -> str:
 
 def _show(document: Mapping[str, JsonValue], as_json: bool) -> None:
     if as_json:
-        click.echo(json.dumps(document))
+        remote.document(document)
         return
     width = max(map(len, document))
     for name, value in document.items():

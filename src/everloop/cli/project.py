@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 import click
 
+from everloop.cli import remote, table
 from everloop.cli.acting import JSON, acting, opened, show
 
 if TYPE_CHECKING:
@@ -49,10 +49,9 @@ def list_(as_json: bool) -> None:
     with opened() as installation:
         rows = projects.listing(installation, LOCAL)
     if as_json:
-        click.echo(json.dumps({"projects": [_document(row) for row in rows]}))
+        remote.document({"projects": [_document(row) for row in rows]})
         return
-    for row in rows:
-        click.echo(f"{row.project_id}  in {row.workspace_id}  {row.name}")
+    table.echo(("PROJECT", "WORKSPACE", "NAME"), [[row.project_id, row.workspace_id, row.name] for row in rows])
 
 
 def _document(row: ProjectRow) -> Json:

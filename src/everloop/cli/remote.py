@@ -45,6 +45,21 @@ class Unfit(Ended):
 
 
 _ENDINGS = {404: NotThere, 409: Unfit}
+_COMMAND = f"{__name__}.command"
+
+
+def ended(error: EverloopError, command: str = "") -> Ended:
+    """An error as it is told: of what is wrong on this side in full, of a refusal by a server in our own words."""
+    from everloop.client import RemoteError
+
+    if not isinstance(error, RemoteError):
+        return _ENDINGS.get(error.status, Ended)(f"{error.code}: {local(error.message)}")
+    return _ENDINGS.get(error.http or 0, Ended)(sentences.told(error.code, error.http, command))
+
+
+def local(message: str) -> str:
+    """A message of this side, with the command that shows what it speaks of."""
+    return message.replace("List the runs there are", "See `el job run list`")
 
 
 class RemoteGroup(click.Group):
@@ -55,25 +70,21 @@ class RemoteGroup(click.Group):
         try:
             return super().invoke(ctx)
         except EverloopError as error:
-            raise _ended(error) from error
+            raise ended(error, str(ctx.meta.get(_COMMAND, ""))) from error
         except KeyboardInterrupt:
             click.echo("Interrupted.", err=True)
             ctx.exit(sentences.INTERRUPTED)
-
-
-def _ended(error: EverloopError) -> Ended:
-    from everloop.client import RemoteError
-
-    # what is wrong on this side is told in full
-    if not isinstance(error, RemoteError):
-        return _ENDINGS.get(error.status, Ended)(f"{error.code}: {error.message}")
-    return _ENDINGS.get(error.http or 0, Ended)(sentences.told(error.code, error.http))
 
 
 @contextmanager
 def connected() -> Iterator[Client]:
     """The client of the connection in force."""
     from everloop.client import Client
+
+    # a refusal is told outside the command, which the words depend on
+    ctx = click.get_current_context()
+    words = [*ctx.command_path.split()[1:], *(["--dry-run"] if ctx.params.get("dry_run") else [])]
+    ctx.meta[_COMMAND] = " ".join(words)
 
     with Client() as client:
         yield client

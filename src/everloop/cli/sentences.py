@@ -77,16 +77,60 @@ _BY_STATUS = {
     422: ("The server does not accept the request.", FIELDS),
     429: _SAID["RATE_LIMITED"],
 }
+_DRY = (
+    "The server does not accept the dry run: most often no student model is configured there.",
+    "Get one where the server runs: `el model serve-local --register`, or `el model add NAME --for student`.",
+)
+OF_COMMAND = {
+    ("job run start", "INVALID_RSI_REQUEST"): (
+        "The server does not accept the run: a domain, plug-in, model or split of the goal that it does not have.",
+        "Check --domain, --option and --goal; the reason itself is in the API's answer.",
+    ),
+    ("job run start --dry-run", "INVALID_RSI_REQUEST"): _DRY,
+    ("job run start --dry-run", "MODEL_NOT_CONFIGURED"): _DRY,
+    ("job run start", "MODEL_NOT_CONFIGURED"): (
+        "A model the run needs is not configured at the server.",
+        "Configure one where the server runs: `el model add NAME --for operator`; see `el model list`.",
+    ),
+    ("job run start", "RSI_CONFLICT"): (
+        "A run of that id exists, or no run slot is free.",
+        "See `el job run list`; start under another id, or stop a run.",
+    ),
+    ("job run resume", "RSI_CONFLICT"): (
+        "Only a run that is paused or stopped, and not at a cap, can be resumed.",
+        "Look at it with `el job run get RUN`; one that has finished goes on with `el job run extend`.",
+    ),
+    ("job run stop", "RSI_CONFLICT"): (
+        "Only a run that has not ended can be stopped.",
+        "Look at it with `el job run get RUN`.",
+    ),
+    ("job run extend", "RSI_CONFLICT"): (
+        "The run cannot be extended: it has failed, closes just now, is at a cap, or is past that round.",
+        "Look at it with `el job run get RUN`; --rounds counts from the run's start.",
+    ),
+    ("job run round", "NOT_FOUND"): ("The run has not begun that round.", "See its rounds: `el job run get RUN`."),
+    ("job run live", "INVALID_RSI_REQUEST"): ("No such place in the run's events.", "Ask with a smaller --since."),
+    ("job stop", "CONFLICT"): (
+        "The job has ended, or belongs to a run.",
+        "Look at it with `el job get JOB`; a run's job ends with `el job run stop RUN`.",
+    ),
+    ("job result", "CONFLICT"): ("The job has not ended.", "Wait: `el job log JOB --follow`."),
+    ("job submit", "CONFLICT"): (
+        "The queue of this project is full.",
+        "Wait until a job has ended, or stop one: `el job list`.",
+    ),
+}
+"""(command, code) -> what the code means there, and what to do."""
 _ELSE = ("The server refused the request.", "Check the base URL with `el auth status`.")
 
 NOT_FOUND, CONFLICT, FAILURE, INTERRUPTED = 3, 4, 1, 130
 """Exit codes: no such thing, its state does not allow it, any other failure, Ctrl-C."""
 
 
-def told(code: str, http: int | None) -> str:
-    """What happened, the code, the status, and on the next line what to do."""
+def told(code: str, http: int | None, command: str = "") -> str:
+    """What happened, the code, the status, and on the next line what to do; `command` is like ``job run start``."""
     if code in _SAID:
-        sentence, then = _SAID[code]
+        sentence, then = OF_COMMAND.get((command, code), _SAID[code])
     else:
         # a code that is not known may be anything, so it is not repeated either
         code, (sentence, then) = "HTTP_ERROR", _by_status(http)

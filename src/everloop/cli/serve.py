@@ -24,14 +24,14 @@ def serve(host: str | None, port: int | None, ready_file: Path | None) -> None:
     from everloop import address, listening, server
     from everloop.cli.configuration import settings
     from everloop.service import first_start
-    from everloop.service.installation import open_installation
+    from everloop.service.installation import SERVING, open_installation
 
     chosen = settings(host=host, port=port)
     address.check(chosen)
     with ExitStack() as stack:
         listener = stack.enter_context(listening.tcp_port(chosen.host, chosen.port, server.BACKLOG))
         chosen = address.of(chosen, listener)
-        installation = open_installation(chosen)
+        installation = open_installation(chosen, patience=SERVING)
         stack.callback(installation.close)
         first_start.ensure(installation)
 

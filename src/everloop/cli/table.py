@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Mapping, Sequence
 
@@ -10,20 +11,68 @@ import click
 from everloop.cli.fields import word
 from everloop.events import Json, JsonValue
 
+WRAPPED = frozenset({"REASON", "REASONS", "SUMMARY", "TEXT", "WHAT", "WHY", "EXPECTED", "RISK", "NAME", "MAY", "USES"})
+"""Columns of words: these alone are broken into lines. An id, a path or a figure never is: it would be copied wrong."""
+LEAST = 12
+"""Characters that a column of words keeps."""
+DROPPED = (
+    "ADDRESS",
+    "PRICE",
+    "SURFACE",
+    "PROVIDER",
+    "BASE MODEL",
+    "TYPE",
+    "FINISHED",
+    "CREATED",
+    "USED",
+    "UNTIL",
+    "BEST",
+    "UPDATED",
+)
+"""Columns that a narrow terminal does without, first the one that is missed least; all of them are in the JSON."""
+GAP = 3
+"""Characters that the box puts between columns."""
+_TIME = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)\.\d+Z")
+
 
 def plain(text: str) -> str:
     """`text` in one line without control characters: it may come from a model, and a terminal would obey it."""
     return "".join(one if one.isprintable() else " " if one.isspace() else "\N{REPLACEMENT CHARACTER}" for one in text)
 
 
-def echo(columns: Sequence[str], rows: Sequence[Sequence[JsonValue]]) -> None:
-    """Print rows; the names of the columns on a terminal only."""
+def echo(columns: Sequence[str], rows: Sequence[Sequence[JsonValue]], none: str = "") -> None:
+    """Print rows; the names of the columns on a terminal only. Of no rows, `none` on standard error and no more."""
     cells = [[plain(word(flat(cell))) for cell in row] for row in rows]
-    if not sys.stdout.isatty():
+    if not cells:
+        if none:
+            click.echo(none, err=True)
+    elif sys.stdout.isatty():
+        _drawn(columns, [[_short(cell) for cell in row] for row in cells])
+    else:
         for row in cells:
             click.echo("\t".join(row))
-        return
-    _drawn(columns, cells)
+
+
+def _short(cell: str) -> str:
+    """A time to the second."""
+    return _TIME.sub(r"\1Z", cell)
+
+
+def fitting(columns: Sequence[str], cells: Sequence[Sequence[str]], width: int) -> tuple[list[int], int]:
+    """The columns that a terminal of so many characters shows, and the characters that those need."""
+    widest = [_widest(name, place, cells) for place, name in enumerate(columns)]
+    least = [min(one, LEAST) if name in WRAPPED else one for one, name in zip(widest, columns, strict=True)]
+    shown = [*range(len(columns))]
+
+    def needed() -> int:
+        wide: int = sum(least[place] for place in shown)
+        return wide + GAP * (len(shown) - 1)
+
+    for name in DROPPED:
+        if needed() <= width:
+            break
+        shown = [place for place in shown if columns[place] != name]
+    return shown, needed()
 
 
 def _drawn(columns: Sequence[str], cells: Sequence[Sequence[str]]) -> None:
@@ -32,12 +81,25 @@ def _drawn(columns: Sequence[str], cells: Sequence[Sequence[str]]) -> None:
     from rich.table import Table
     from rich.text import Text
 
+    console = Console(highlight=False)
+    shown, needed = fitting(columns, cells, console.width)
+    # rich would cut what is wider than the terminal; the terminal itself breaks a line without losing any of it
+    console.width = max(console.width, needed)
     drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    for name in columns:
-        drawn.add_column(name, overflow="fold")
+    for place in shown:
+        name = columns[place]
+        whole = None if name in WRAPPED else _widest(name, place, cells)
+        drawn.add_column(name, overflow="fold", no_wrap=name not in WRAPPED, min_width=whole)
     for row in cells:
-        drawn.add_row(*(Text(cell) for cell in row))
-    Console(highlight=False).print(drawn)
+        drawn.add_row(*(Text(row[place]) for place in shown))
+    console.print(drawn)
+
+
+def _widest(name: str, place: int, cells: Sequence[Sequence[str]]) -> int:
+    """Characters of the widest cell of a column."""
+    from rich.cells import cell_len
+
+    return max(int(cell_len(cell)) for cell in [name, *(row[place] for row in cells)])
 
 
 def facts(document: Mapping[str, JsonValue]) -> None:
@@ -46,7 +108,7 @@ def facts(document: Mapping[str, JsonValue]) -> None:
     if sys.stdout.isatty():
         width = max(map(len, cells), default=0)
         for name, value in cells.items():
-            click.echo(f"{name.replace('_', ' '):{width}}  {value}")
+            click.echo(f"{name.replace('_', ' '):{width}}  {_short(value)}")
         return
     for name, value in cells.items():
         click.echo(f"{name}\t{value}")

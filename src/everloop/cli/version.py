@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import platform
 
 import click
 
 from everloop import __version__
+from everloop.cli import remote
 
 
 @click.command()
@@ -15,6 +15,6 @@ from everloop import __version__
 def version(as_json: bool) -> None:
     """Show the version."""
     if as_json:
-        click.echo(json.dumps({"everloop": __version__, "python": platform.python_version()}))
+        remote.document({"everloop": __version__, "python": platform.python_version()})
     else:
         click.echo(f"everloop {__version__} (Python {platform.python_version()})")

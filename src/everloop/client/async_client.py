@@ -9,11 +9,13 @@ from typing import Self
 
 from everloop.client import answers, connection
 from everloop.client.client import Missed
+from everloop.client.connection import Connection
 from everloop.client.errors import RemoteError
 from everloop.client.follow import PATIENCE_SECONDS, POLL_SECONDS, Following, Patience
 from everloop.client.job_calls import JobCalls
 from everloop.client.operations import Request
 from everloop.client.project_calls import ProjectCalls
+from everloop.client.renewal import Renewal
 from everloop.client.run_calls import RunCalls
 from everloop.client.transport import TIMEOUT_SECONDS, AsyncTransport
 from everloop.events import Json
@@ -31,8 +33,15 @@ class AsyncClient(RunCalls[Awaitable[Json]], JobCalls[Awaitable[Json]], ProjectC
         project_id: str | None = None,
         timeout: float = TIMEOUT_SECONDS,
     ) -> None:
-        self.connection = connection.resolve(base_url, api_key, workspace_id, project_id)
-        self._transport = AsyncTransport(self.connection, timeout)
+        self._timeout = timeout
+        self._turned: list[AsyncTransport] = []
+        self._turn(connection.resolve(base_url, api_key, workspace_id, project_id))
+
+    def _turn(self, found: Connection) -> None:
+        """Ask this server from now on; requests under way end at the one they began with."""
+        self.connection = found
+        self._transport = AsyncTransport(found, self._timeout)
+        self._turned.append(self._transport)
 
     async def __aenter__(self) -> Self:
         return self
@@ -44,10 +53,19 @@ class AsyncClient(RunCalls[Awaitable[Json]], JobCalls[Awaitable[Json]], ProjectC
 
     async def close(self) -> None:
         """Close the connections."""
-        await self._transport.close()
+        for transport in self._turned:
+            await transport.close()
 
     async def _send(self, request: Request) -> Json:
-        return answers.whole(await self._transport.send(request))
+        renewal = Renewal(self.connection)
+        while True:
+            try:
+                return answers.whole(await self._transport.send(request))
+            except RemoteError as error:
+                found, seconds = renewal.after(error)
+            await asyncio.sleep(seconds)
+            if found != self.connection:
+                self._turn(found)
 
     def runs(self) -> AsyncIterator[Json]:
         """Summary rows of all runs, newest update first."""

@@ -16,6 +16,7 @@ from everloop.client.follow import END_STATUSES, PATIENCE_SECONDS, POLL_SECONDS,
 from everloop.client.job_calls import JobCalls
 from everloop.client.operations import Request
 from everloop.client.project_calls import ProjectCalls
+from everloop.client.renewal import Renewal
 from everloop.client.run_calls import RunCalls
 from everloop.client.transport import TIMEOUT_SECONDS, Transport
 from everloop.events import Json
@@ -27,7 +28,8 @@ Missed = Callable[[RemoteError, float], None]
 class Client(RunCalls[Json], JobCalls[Json], ProjectCalls[Json]):
     """A connection to one project of an Everloop server.
 
-    What is not given is found in the environment, in what `el auth` saved, or at the server that `el up` runs here.
+    What is not given is found in the environment, in what `el auth` saved, or at the server that `el up` runs here; a
+    client of the latter finds it again after a restart, which gives it another key.
     """
 
     def __init__(
@@ -39,18 +41,25 @@ class Client(RunCalls[Json], JobCalls[Json], ProjectCalls[Json]):
         project_id: str | None = None,
         timeout: float = TIMEOUT_SECONDS,
     ) -> None:
-        self._begin(connection.resolve(base_url, api_key, workspace_id, project_id), timeout)
+        self._begin(connection.resolve(base_url, api_key, workspace_id, project_id), timeout, renews=True)
 
     @classmethod
     def of(cls, found: Connection, timeout: float = TIMEOUT_SECONDS) -> Self:
         """A client of exactly this connection; nothing is looked up."""
         client = cls.__new__(cls)
-        client._begin(found, timeout)
+        client._begin(found, timeout, renews=False)
         return client
 
-    def _begin(self, found: Connection, timeout: float) -> None:
+    def _begin(self, found: Connection, timeout: float, *, renews: bool) -> None:
+        self._timeout, self._renews = timeout, renews
+        self._turned: list[Transport] = []
+        self._turn(found)
+
+    def _turn(self, found: Connection) -> None:
+        """Ask this server from now on; requests of other threads end at the one they began with."""
         self.connection = found
-        self._transport = Transport(found, timeout)
+        self._transport = Transport(found, self._timeout)
+        self._turned.append(self._transport)
 
     def __enter__(self) -> Self:
         return self
@@ -62,10 +71,21 @@ class Client(RunCalls[Json], JobCalls[Json], ProjectCalls[Json]):
 
     def close(self) -> None:
         """Close the connections."""
-        self._transport.close()
+        for transport in self._turned:
+            transport.close()
 
     def _send(self, request: Request) -> Json:
-        return answers.whole(self._transport.send(request))
+        renewal = Renewal(self.connection)
+        while True:
+            try:
+                return answers.whole(self._transport.send(request))
+            except RemoteError as error:
+                if not self._renews:
+                    raise
+                found, seconds = renewal.after(error)
+            time.sleep(seconds)
+            if found != self.connection:
+                self._turn(found)
 
     def runs(self) -> Iterator[Json]:
         """Summary rows of all runs, newest update first."""

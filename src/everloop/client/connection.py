@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from everloop.client import address, saved
-from everloop.errors import InvalidRequest, Unauthorized
+from everloop.errors import EverloopError, InvalidRequest, Unauthorized
 
 _FIELDS = ("base_url", "api_key", "workspace_id", "project_id")
+_UP = "el up"
 _HOW = "Run `el up` on this machine, or name a server with `el auth config`"
 
 
@@ -33,6 +34,11 @@ class Connection:
 
     def __repr__(self) -> str:
         return f"Connection(base_url={self.base_url!r}, project_id={self.project_id!r}, key_from={self.key_from!r})"
+
+    @property
+    def of_up(self) -> bool:
+        """Whether both server and key are those that `el up` wrote down for this account."""
+        return self.url_from == self.key_from == _UP
 
     @property
     def headers(self) -> dict[str, str]:
@@ -86,6 +92,18 @@ def resolve(
     if found is None or found.base_url is None:
         raise InvalidRequest("no server is known", then=_HOW)
     return _chosen(found.base_url, found.name, sources)
+
+
+def renewed(found: Connection) -> Connection | None:
+    """`found`, a connection of `el up`, with the server and key of now; None while none is written down."""
+    try:
+        now = next(iter(_local()), None)
+    except EverloopError:
+        # it is being written, or is damaged: no later request would fare better with it
+        return None
+    if now is None or now.base_url is None or now.api_key is None:
+        return None
+    return replace(found, base_url=now.base_url, api_key=now.api_key)
 
 
 def _quiet() -> saved.Saved:
@@ -148,4 +166,4 @@ def _local() -> Sequence[Source]:
         raise Unauthorized(f"{path} cannot be read", why=str(error), then="Start `el up` again") from error
     texts = [found.get(name) for name in ("url", "api_key", "workspace_id", "project_id")]
     url, key, workspace, project = (one if isinstance(one, str) and one else None for one in texts)
-    return (Source("el up", url and address.base_url(url), key, workspace, project, anywhere=False),)
+    return (Source(_UP, url and address.base_url(url), key, workspace, project, anywhere=False),)

@@ -35,6 +35,11 @@ class Unreachable(RemoteError):
     code = "NETWORK_ERROR"
     status = 503
 
+    def __init__(self, what: str, *, then: str = "", refused: bool = False) -> None:
+        super().__init__(what, then=then)
+        self.refused = refused
+        """Whether there was no connection at all, so that the request was certainly not carried out."""
+
 
 class InvalidAnswer(RemoteError):
     """An answer that is no JSON, too long, or not of the shape that the contract has."""

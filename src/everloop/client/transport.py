@@ -114,4 +114,6 @@ def _translated() -> Iterator[None]:
         yield
     except (httpx2.TransportError, httpx2.DecodingError, httpx2.InvalidURL) as error:
         what = f"the server does not answer: {type(error).__name__}"
-        raise Unreachable(what, then="Check the base URL and whether the server runs") from error
+        refused = isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout)
+        then = "Check the base URL and whether the server runs"
+        raise Unreachable(what, then=then, refused=refused) from error

@@ -8,6 +8,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
 from everloop.console import grant, home, oidc, pages, sign_in
+from everloop.console.turns import Turns
 from everloop.console.visits import Page, endpoint
 from everloop.service.installation import Installation
 from everloop.service.single_sign_on import SingleSignOn
@@ -20,17 +21,18 @@ def routes(installation: Installation) -> list[BaseRoute]:
         "/": home.home,
         "/sign-in": sign_in.sign_in_page(sso),
         "/sign-in/link": sign_in.link_page,
-        "/sign-in/oidc": oidc.leave(sso),
-        oidc.CALLBACK: oidc.come_back(sso),
     }
     sent: dict[str, Page] = {
         "/project": home.choose,
-        "/sign-in": sign_in.password(sso),
         "/sign-in/link": sign_in.link,
         "/sign-in/cli": grant.decide,
         "/sign-out": sign_in.sign_out,
     }
+    hashing, asking = Turns(), Turns()  # neither may hold up the other, nor the API
     return [
+        _Page("/sign-in", endpoint(installation, sign_in.password(sso), hashing), methods=["POST"]),
+        _Page("/sign-in/oidc", endpoint(installation, oidc.leave(sso), asking), methods=["GET"]),
+        _Page(oidc.CALLBACK, endpoint(installation, oidc.come_back(sso), asking), methods=["GET"]),
         *(_Page(path, endpoint(installation, page), methods=["GET"]) for path, page in shown.items()),
         *(_Page(path, endpoint(installation, page), methods=["POST"]) for path, page in sent.items()),
         Mount("/static", _Static(directory=pages.STATIC), name="static"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from starlette.requests import Request
 from starlette.responses import Response
 
-from everloop.api.signed import COOKIE as SESSION
+from everloop.api.cookie_names import SESSION, cookie_name, is_secure
 
 FORM = "everloop_form"
 """Random text that a form's token is made with."""
@@ -13,30 +13,38 @@ JOURNEY = "everloop_journey"
 """What `SingleSignOn.begin` has the browser keep."""
 
 
-def put(request: Request, response: Response, name: str, value: str, seconds: float | None = None) -> None:
+def session(request: Request) -> str:
+    """The session's token that the browser keeps; empty without one."""
+    return request.cookies.get(cookie_name(request, SESSION), "")
+
+
+def form(request: Request) -> str:
+    """The text of this browser's forms; empty without one."""
+    return request.cookies.get(cookie_name(request, FORM), "")
+
+
+def journey(request: Request) -> str:
+    """The way to the identity provider that was begun in this browser; empty without one."""
+    return request.cookies.get(cookie_name(request, JOURNEY), "")
+
+
+def put(request: Request, response: Response, base: str, value: str, seconds: float | None = None) -> None:
     """Have the browser keep a cookie that no script reads; `seconds` None: until it is closed."""
     response.set_cookie(
-        name,
+        cookie_name(request, base),
         value,
         max_age=None if seconds is None else int(seconds),
         path="/",
-        secure=_secure(request),
+        secure=is_secure(request),
         httponly=True,
         samesite="lax",
     )
 
 
-def drop(request: Request, response: Response, name: str) -> None:
+def drop(request: Request, response: Response, base: str) -> None:
     """Have the browser forget a cookie."""
-    response.delete_cookie(name, path="/", secure=_secure(request), httponly=True, samesite="lax")
+    name = cookie_name(request, base)
+    response.delete_cookie(name, path="/", secure=is_secure(request), httponly=True, samesite="lax")
 
 
-def _secure(request: Request) -> bool:
-    """Whether people reach this server by https, also where a proxy speaks it for us."""
-    public = request.app.state.installation.settings.public_url
-    return request.url.scheme == "https" or (
-        str(public).startswith("https://") and request.url.hostname not in {"localhost", "127.0.0.1", "::1"}
-    )
-
-
-__all__ = ["FORM", "JOURNEY", "SESSION", "drop", "put"]
+__all__ = ["FORM", "JOURNEY", "SESSION", "drop", "form", "journey", "put", "session"]

@@ -52,7 +52,7 @@ def token(secret: str, session: str) -> str:
 
 def check(request: Request, form: Mapping[str, str]) -> None:
     """AccessDenied for a form that another site's page sent, or that is of another session."""
-    secret, session = request.cookies.get(cookies.FORM, ""), request.cookies.get(cookies.SESSION, "")
+    secret, session = cookies.form(request), cookies.session(request)
     good = hmac.compare_digest(token(secret, session).encode(), form.get(TOKEN, "").encode())
     if "origin" in request.headers and not own_origin(request):
         then = "Open the page here and try again; behind a proxy, set EVERLOOP_PUBLIC_URL"

@@ -7,7 +7,7 @@ from starlette.responses import Response
 from everloop.console import pages
 from everloop.console.visits import Visit
 from everloop.errors import AccessDenied, InvalidRequest
-from everloop.service import access, grants, sessions
+from everloop.service import grants, sessions
 from everloop.service.person import person_of
 
 GRANT = "cli_login"
@@ -38,14 +38,12 @@ def decide(visit: Visit) -> Response:
     if visit.asked("decision") != "approve":
         grants.deny(visit.place, grant_id, caller)
         return pages.shown(visit.request, "granted.html", approved=False, project_id="")
-    project_id = visit.asked("project_id")
-    if project_id != caller.project_id:
-        sessions.choose_project(visit.place, visit.session, project_id)
-        caller = access.authenticate_session(visit.place, visit.session)
-        visit.request.state.caller = caller
+    # for the named project alone: a wrong code, or a right one, leaves the session where it was
+    acting = sessions.acting_in(visit.place, caller, visit.asked("project_id"))
+    visit.request.state.caller = acting
     try:
-        grants.approve(visit.place, grant_id, visit.asked("code"), caller)
+        grants.approve(visit.place, grant_id, visit.asked("code"), acting)
     except InvalidRequest as error:
         visit.request.state.code = error.code
         return grant_page(visit, grant_id, error.message, 422)
-    return pages.shown(visit.request, "granted.html", approved=True, project_id=caller.project_id)
+    return pages.shown(visit.request, "granted.html", approved=True, project_id=acting.project_id)

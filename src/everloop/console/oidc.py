@@ -12,7 +12,7 @@ from everloop.console.sign_in import signed_in
 from everloop.console.visits import Page, Visit, stranger
 from everloop.errors import EverloopError
 from everloop.service import audit
-from everloop.service.single_sign_on import SECONDS, Arrived, SingleSignOn
+from everloop.service.single_sign_on import SECONDS, SingleSignOn
 
 CALLBACK = "/sign-in/oidc/callback"
 """Path that the provider sends people back to; it must be registered there."""
@@ -22,7 +22,8 @@ def leave(sso: SingleSignOn) -> Page:
     """``GET /sign-in/oidc``: off to the provider."""
 
     def page(visit: Visit) -> Response:
-        address, kept = sso.begin(f"{page_origin(visit.request)}{CALLBACK}", own_path(visit.asked("next")))
+        back, wanted = f"{page_origin(visit.request)}{CALLBACK}", own_path(visit.asked("next"))
+        address, kept = stranger(visit, lambda: sso.begin(back, wanted))
         response = RedirectResponse(address, 303, pages.HEADERS)
         cookies.put(visit.request, response, cookies.JOURNEY, kept, SECONDS)
         return response
@@ -34,16 +35,10 @@ def come_back(sso: SingleSignOn) -> Page:
     """``GET /sign-in/oidc/callback``: back from the provider, signed in or told why not."""
 
     def page(visit: Visit) -> Response:
-        kept = visit.request.cookies.get(cookies.JOURNEY, "")
-        arrived: list[Arrived] = []
-
-        def proof() -> str:
-            arrived.append(sso.finish(visit.request.query_params, kept))
-            return arrived[0].session
-
+        kept = cookies.journey(visit.request)
         try:
-            token = stranger(visit, proof)
-            response = signed_in(visit, token, arrived[0].next)
+            arrived = stranger(visit, lambda: sso.finish(visit.request.query_params, kept))
+            response = signed_in(visit, arrived.session, arrived.next)
             _record(visit)
         except EverloopError as error:
             response = pages.told(visit.request, error)

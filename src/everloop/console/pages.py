@@ -46,7 +46,8 @@ _templates.filters["sentence"] = _sentence
 
 def shown(request: Request, name: str, status: int = 200, **context: object) -> Response:
     """The page of a template. Its forms carry a token, for which the browser gets a cookie when it has none."""
-    secret, session = request.cookies.get(cookies.FORM) or forms.new_secret(), request.cookies.get(cookies.SESSION, "")
+    kept, session = cookies.form(request), cookies.session(request)
+    secret = kept or forms.new_secret()
     html = _templates.get_template(name).render(
         to=lambda path, **query: under_root(request, path, **query),
         token_name=forms.TOKEN,
@@ -55,7 +56,7 @@ def shown(request: Request, name: str, status: int = 200, **context: object) -> 
         **context,
     )
     response = HTMLResponse(html, status, HEADERS)
-    if cookies.FORM not in request.cookies:
+    if not kept:
         cookies.put(request, response, cookies.FORM, secret)
     return response
 

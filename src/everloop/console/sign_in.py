@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from starlette.responses import Response
 
-from everloop.api.signed import COOKIE
 from everloop.console import cookies, pages
 from everloop.console.addresses import own_path, under_root
 from everloop.console.grant import GRANT, grant_page
@@ -70,7 +69,7 @@ def sign_out(visit: Visit) -> Response:
     if visit.session:
         sessions.sign_out(visit.place, visit.session)
     response = pages.gone_to(visit.request, "/sign-in")
-    cookies.drop(visit.request, response, COOKIE)
+    cookies.drop(visit.request, response, cookies.SESSION)
     return response
 
 
@@ -81,7 +80,7 @@ def signed_in(visit: Visit, token: str, next_path: str) -> Response:
     visit.request.state.caller = access.authenticate_session(visit.place, token)
     response = pages.gone_to(visit.request, "/")
     response.headers["location"] = under_root(visit.request, own_path(next_path))
-    cookies.put(visit.request, response, COOKIE, token, visit.place.settings.session_hours * 3600)
+    cookies.put(visit.request, response, cookies.SESSION, token, visit.place.settings.session_hours * 3600)
     return response
 
 

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from everloop.api.rates import Rates
+from everloop.api.rates import Rates, network
 from everloop.api.signed import address_of
 from everloop.console import cookies, forms, pages
+from everloop.console.turns import Turns
 from everloop.errors import EverloopError, Unauthorized
 from everloop.service import access
 from everloop.service.caller import Caller
 from everloop.service.installation import Installation
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +38,7 @@ class Visit:
     @property
     def session(self) -> str:
         """The session's token; empty without one."""
-        return self.request.cookies.get(cookies.SESSION, "")
+        return cookies.session(self.request)
 
     def asked(self, name: str) -> str:
         """A field of the form, or of the address; empty when it is not there."""
@@ -50,12 +54,17 @@ class Visit:
 Page = Callable[[Visit], Response]
 
 
-def endpoint(place: Installation, page: Page) -> Callable[[Request], Awaitable[Response]]:
-    """The page as Starlette calls it: in a thread, its errors as pages, its forms checked."""
+def endpoint(place: Installation, page: Page, turns: Turns | None = None) -> Callable[[Request], Awaitable[Response]]:
+    """The page as Starlette calls it: in a thread, its errors as pages, its forms checked.
+
+    `turns`: whose threads a page has that takes long, in place of those that it would share with the API.
+    """
 
     async def answer(request: Request) -> Response:
         try:
             form = await forms.read(request) if request.method == "POST" else {}
+            if turns is not None:
+                return await turns.run(network(address_of(request)), lambda: _visited(place, page, request, form))
             return await run_in_threadpool(_visited, place, page, request, form)
         except EverloopError as error:
             return pages.told(request, error)
@@ -63,16 +72,16 @@ def endpoint(place: Installation, page: Page) -> Callable[[Request], Awaitable[R
     return answer
 
 
-def stranger(visit: Visit, proof: Callable[[], str]) -> str:
-    """What `proof` gives, a session's token; refusals count against the address they come from."""
+def stranger(visit: Visit, proof: Callable[[], T]) -> T:
+    """What `proof` gives; each try counts against the address it comes from, before it costs anything.
+
+    RateLimited beyond the limit. Good tries count too: what many do at once is not known to be good until it is done.
+    """
     rates: Rates = visit.request.app.state.rates
     address = address_of(visit.request)
     rates.check(address)
-    try:
-        return proof()
-    except Unauthorized:
-        rates.refused(address)
-        raise
+    rates.refused(address)
+    return proof()
 
 
 def _visited(place: Installation, page: Page, request: Request, form: Mapping[str, str]) -> Response:
@@ -87,7 +96,7 @@ def _visited(place: Installation, page: Page, request: Request, form: Mapping[st
 
 
 def _caller(place: Installation, request: Request) -> Caller | None:
-    session = request.cookies.get(cookies.SESSION)
+    session = cookies.session(request)
     if not session:
         return None
     try:

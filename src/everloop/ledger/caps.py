@@ -83,10 +83,12 @@ _SPENT = sa.select(caps.c.cap, caps.c.spent).where(caps.c.run == sa.bindparam("o
 def spent_of(tx: Connection, runs: Sequence[str]) -> dict[str, dict[str, int]]:
     """What each cap's meter shows, of several runs."""
     meters: dict[str, dict[str, int]] = {}
-    query = sa.select(caps.c.run, caps.c.cap, caps.c.spent).where(caps.c.run.in_(list(runs)))
-    for row in tx.execute(query):
-        meters.setdefault(row.run, {})[row.cap] = row.spent
+    for run, cap, spent in tx.execute(_SPENT_OF, {"runs": list(runs)}):
+        meters.setdefault(run, {})[cap] = spent
     return meters
+
+
+_SPENT_OF = sa.select(caps.c.run, caps.c.cap, caps.c.spent).where(caps.c.run.in_(sa.bindparam("runs", expanding=True)))
 
 
 def exhausted(tx: Connection, run: str) -> str | None:

@@ -17,7 +17,7 @@ from everloop.events import Event, EventKind, Json
 from everloop.loop.context import Context
 from everloop.loop.finding import Finding, occasion_of
 from everloop.loop.journal import Done
-from everloop.store import approvals, candidates, events, runs
+from everloop.store import approvals, candidates, events
 from everloop.store.approvals import ApprovalRow
 from everloop.store.runs import RunRow
 
@@ -86,10 +86,9 @@ def paused(row: RunRow, event: Event, columns: dict[str, object]) -> Done:
     """End a generation that waits: the run is paused or, when the decision came first, goes on at once."""
 
     def write(tx: Connection) -> None:
-        runs.require(tx, row.run, lock=True)
         if approvals.waiting(tx, row.run) is not None:
             events.append(tx, row.run, event, **columns)
         else:
             approvals.go_on(tx, row.run, row.generation)
 
-    return Done({"state": "paused"}, write=write)
+    return Done({"state": "paused"}, write=write, rests_on={"stop_requested": row.stop_requested})

@@ -53,6 +53,8 @@ class Done:
     """The new lines; None: unchanged."""
     columns: Mapping[str, object] = field(default_factory=dict)
     """Columns of the run's row to set."""
+    rests_on: Mapping[str, object] = field(default_factory=dict)
+    """Columns of the run's row as the work saw them; it is worked anew when they have changed before it is written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,18 +127,29 @@ class Journal:
         self.observer(key.phase, "begin")
         if key.announce:
             self.database.retrying(lambda: self._announce(key))
+        written: Json | RunRow = row
+        while isinstance(written, RunRow):
+            written = self._attempt(key, work, written)
+        self.observer(key.phase, "committed")
+        return written
+
+    def _attempt(self, key: _Key, work: Callable[[RunRow], Done], row: RunRow) -> Json | RunRow:
+        """Work and write; the run's row as it is now when what the work rested on has changed meanwhile."""
         done = self.database.retrying(lambda: work(row))
         self.observer(key.phase, "worked")
-        result = self.database.retrying(lambda: self._commit(key, done))
-        self.observer(key.phase, "committed")
-        return result
+        return self.database.retrying(lambda: self._commit(key, done))
 
     def _announce(self, key: _Key) -> None:
         with self.database.write(worker=self.worker) as tx:
             runs.update(tx, self.run, phase=key.phase)
 
-    def _commit(self, key: _Key, done: Done) -> Json:
+    def _commit(self, key: _Key, done: Done) -> Json | RunRow:
         with self.database.write(durable=key.spends, worker=self.worker) as tx:
+            # the run's row before anything else: who steers, stops or decides comes before all of this or after it
+            row = runs.require(tx, self.run, lock=True)
+            if any(getattr(row, name) != value for name, value in done.rests_on.items()):
+                known = phases.get(tx, self.run, key.round, key.phase, key.candidate)
+                return row if known is None else known
             if not phases.add(tx, self.run, key.round, key.phase, key.candidate, done.result):
                 return phases.get(tx, self.run, key.round, key.phase, key.candidate) or {}
             done.write(tx)

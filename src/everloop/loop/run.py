@@ -237,7 +237,9 @@ def _left(context: Context, row: RunRow, failure: Failure, state: str) -> Done:
     event = Event(EventKind.ERROR, text, row.round, state, "loop", data={"code": failure.code, "state": state})
     columns: dict[str, object] = {"state": state, "error": failure.to_json(), "stop_requested": False}
     if state == "paused":
-        return approval.paused(row, event, columns) if waits else Done({"state": state}, [event], columns=columns)
+        if waits:
+            return approval.paused(row, event, columns)
+        return Done({"state": state}, [event], columns=columns, rests_on={"stop_requested": row.stop_requested})
     jobs.abandon(context.means, context.launcher, row.run)
     columns["ended_at"] = iso(utcnow())
     return Done({"state": state}, [event], lambda tx: steers.drop(tx, row.run), columns=columns)

@@ -6,15 +6,18 @@ poll it: the launcher binds the job's folder, so that it starts once, and the fi
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import logging
 import platform
 import time
+from collections.abc import Collection, Iterator
 from datetime import timedelta
+from itertools import islice
 from pathlib import Path
 from typing import cast
 
-from everloop.errors import BindingMismatch, CheckpointCorrupt, EverloopError, JobFailed
+from everloop.errors import BindingMismatch, CheckpointCorrupt, EverloopError, JobFailed, StorageFull
 from everloop.events import Json
 from everloop.loop.context import Means
 from everloop.paths import JobPaths
@@ -35,9 +38,15 @@ AT_ONCE = 2
 IDLE_SECONDS = 1.0
 """Pause between two looks while nothing waits or runs."""
 LOOKED_AT = 100
-"""Oldest waiting jobs among which a worker looks for those whose rows are on its machine."""
+"""Waiting jobs that a worker reads at a time, oldest first, to find those whose rows are on its machine."""
 MISSED_SECONDS = 600.0
 """How long after its time limit a job of a host that tells nothing counts as lost."""
+KEPT_SECONDS = 60.0
+"""Pause between two times that a host says of its waiting jobs that it has their rows."""
+ABSENT_SECONDS = 600.0
+"""How long a worker waits for some host to say so of a waiting job before it ends the job."""
+PASSING_SECONDS = 60.0
+"""How long a job is tried again whose machine is short of something that may be there again."""
 
 
 class Trainings:
@@ -48,13 +57,16 @@ class Trainings:
         self._launcher = launcher("local")
         self._host = platform.node()
         self._launched: set[str] = set()
-        self._next = 0.0
+        self._absent: dict[str, tuple[str, float]] = {}
+        self._short: dict[str, float] = {}
+        self._tend_at = self._next = 0.0
         self._left = 0
 
     def look(self) -> int:
-        """Do what is to be done now, and tell how many submitted jobs wait or run here.
+        """Do what is to be done now, and tell how many submitted jobs run here or wait among those looked at.
 
-        Two indexed queries a call while there are any, and a second's pause while there are none.
+        Two indexed queries a call while there are any, and a second's pause while there are none. Jobs whose rows are
+        on no machine that this worker sees are passed over, a query for each hundred.
         """
         now = time.monotonic()
         if self._left == 0 and now < self._next:
@@ -62,15 +74,53 @@ class Trainings:
         self._next = now + IDLE_SECONDS
         with self._means.database.read() as tx:
             running = jobs.submitted(tx, "running")
-            waiting = jobs.submitted(tx, "pending", limit=LOOKED_AT)
         for row in running:
             self._see(row)
+        if now >= self._tend_at:
+            self._tend(now)
         mine = sum(row.host == self._host for row in running)
-        here = [row for row in waiting if (self._paths(row).inputs / ROWS).is_file()]
+        here = list(islice((row for row in self._waiting() if self._here(row)), LOOKED_AT))
         for row in here[: AT_ONCE - mine] if mine < AT_ONCE else []:
             self._see(row)
         self._left = mine + len(here)
         return self._left
+
+    def _waiting(self) -> Iterator[JobRow]:
+        """Every waiting job, oldest first, read as far as it is asked for."""
+        after: tuple[str, str] | None = None
+        while True:
+            with self._means.database.read() as tx:
+                page = jobs.submitted(tx, "pending", limit=LOOKED_AT, after=after)
+            yield from page
+            if len(page) < LOOKED_AT:
+                return
+            after = page[-1].created_at, page[-1].job_id
+
+    def _here(self, row: JobRow) -> bool:
+        return (self._paths(row).inputs / ROWS).is_file()
+
+    def _tend(self, now: float) -> None:
+        """Say which waiting jobs have their rows here, and end those of which no host has said so for long.
+
+        By this worker's own clock, and since it first saw them so: a host that has been away may come back with it.
+        """
+        self._tend_at = now + KEPT_SECONDS
+        waiting = list(self._waiting())
+        here = {row.job_id for row in waiting if self._here(row)}
+        if here:
+            self._means.database.retrying(lambda: self._keep(here))
+        before, self._absent = self._absent, {}
+        for row in waiting:
+            if row.job_id in here:
+                continue
+            told, since = before.get(row.job_id, (row.updated_at, now))
+            self._absent[row.job_id] = row.updated_at, since if told == row.updated_at else now
+            if told == row.updated_at and now - since >= ABSENT_SECONDS:
+                self._end(row, JobStatus(JobState.FAILED, None, 0.0, {}, _NO_ROWS), among=("pending",))
+
+    def _keep(self, job_ids: set[str]) -> None:
+        with self._means.database.write(worker=self._means.worker) as tx:
+            jobs.keep(tx, job_ids)
 
     def _see(self, row: JobRow) -> None:
         """One step of one job; an error of its own ends it, and keeps no other job waiting."""
@@ -85,8 +135,17 @@ class Trainings:
         except (EverloopError, OSError, ValueError, TypeError, KeyError) as error:
             if getattr(error, "code", "") in _OUTSIDE:
                 raise
+            if _passing(error) and self._waits(row, error):
+                return
             log.warning("job %s cannot be carried out", row.job_id, exc_info=True)
             self._give_up(row, error)
+
+    def _waits(self, row: JobRow, error: Exception) -> bool:
+        """Whether a job is to be tried again at a later look; False when it has been for long enough."""
+        now = time.monotonic()
+        if row.job_id not in self._short:
+            log.warning("job %s waits for room on this machine: %s", row.job_id, error)
+        return now - self._short.setdefault(row.job_id, now) < PASSING_SECONDS
 
     def _take(self, row: JobRow) -> None:
         """Take a waiting job, unless another worker has taken it or the last free place."""
@@ -132,6 +191,7 @@ class Trainings:
             if not (paths.keeper.exists() or paths.returncode.exists()):
                 raise JobFailed(f"job {row.job_id} could not be started again", why=error.message) from error
         self._launched.add(row.job_id)
+        self._short.pop(row.job_id, None)
 
     def _spec(self, row: JobRow, paths: JobPaths) -> JobSpec:
         asked = cast(Json, row.spec)
@@ -173,13 +233,14 @@ class Trainings:
             log.warning("job %s could not be cancelled", row.job_id, exc_info=True)
         self._end(row, JobStatus(JobState.FAILED, None, 0.0, {}, reason))
 
-    def _end(self, row: JobRow, status: JobStatus) -> None:
+    def _end(self, row: JobRow, status: JobStatus, among: Collection[str] = jobs.ACTIVE) -> None:
         def write() -> bool:
             with self._means.database.write(durable=True, worker=self._means.worker) as tx:
                 return jobs.end(
                     tx,
                     row.job_id,
                     str(status.state),
+                    among=among,
                     returncode=status.returncode,
                     reason=status.reason or None,
                     seconds=status.seconds,
@@ -188,6 +249,7 @@ class Trainings:
         if self._means.database.retrying(write):
             log.info("job %s %s after %.1f s", row.job_id, status.state, status.seconds)
         self._launched.discard(row.job_id)
+        self._short.pop(row.job_id, None)
 
     def _paths(self, row: JobRow) -> JobPaths:
         return self._means.home.job(row.job_id)
@@ -195,6 +257,15 @@ class Trainings:
 
 _OUTSIDE = {"STALE_WORKER", "SERVICE_UNAVAILABLE"}
 """Errors that say nothing of the job: this worker was fenced off, or the store is away."""
+
+
+_NO_ROWS = "its rows are on no machine with a worker"
+_SHORTAGES = {errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.ENOSPC}
+
+
+def _passing(error: Exception) -> bool:
+    """Whether the machine is short of processes, memory, files or room, of which there may be enough again."""
+    return isinstance(error, StorageFull) or (isinstance(error, OSError) and error.errno in _SHORTAGES)
 
 
 def _missed(row: JobRow) -> bool:

@@ -19,6 +19,7 @@ from everloop.service.request import text_of
 from everloop.store import approvals, events
 from everloop.store.approvals import ApprovalRow
 from everloop.store.runs import RunRow
+from everloop.values import iso, utcnow
 
 DECISIONS = {"approve": approvals.APPROVED, "reject": approvals.REJECTED}
 """What may be said -> the state of the approval then."""
@@ -70,14 +71,17 @@ def decide(
     such an approval, StateConflict when it was decided before.
     """
     caller.require(Permission.APPROVE)
+    at = str(iso(utcnow()))
 
     def write() -> Json:
         with installation.database.write() as tx:
             asked, run = _require(tx, approval_id, caller, lock=True)
             state, said = _decision(decision), _reason(decision, reason)
-            if not approvals.decide(tx, approval_id, state, reason=said, by=caller.subject):
+            if approvals.decide(tx, approval_id, state, reason=said, by=caller.subject, at=at):
+                _tell(tx, run, asked, state, said, caller)
+            elif (asked.decided_at, asked.decided_by, asked.state) != (at, caller.subject, state):
                 raise StateConflict(f"approval {approval_id} was decided", why=f"{asked.decided_by} {asked.state} it")
-            _tell(tx, run, asked, state, said, caller)
+            # else an earlier try wrote it, and its answer was lost
             return approval_json(_require(tx, approval_id, caller)[0])
 
     return installation.database.retrying(write)

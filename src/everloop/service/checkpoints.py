@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import logging
+import os
 import shutil
 from pathlib import Path
 from typing import cast
+
+from sqlalchemy import Connection
 
 from everloop.errors import CheckpointCorrupt, CheckpointNotFound, InvalidTrainJobSpec, NotFound, StateConflict
 from everloop.events import Json, JsonValue
@@ -29,6 +33,8 @@ from everloop.store.jobs import JobRow
 from everloop.students.checkpoints import MANIFEST, WEIGHTS, load_manifest
 from everloop.students.training import CHECKPOINT
 from everloop.values import iso, utcnow
+
+log = logging.getLogger("everloop.service")
 
 CONTENT = "/v1/job/checkpoints/content/"
 """Route of a file's content; a token follows."""
@@ -169,7 +175,7 @@ def plain_file(installation: Installation, row: JobRow, name: str) -> Path:
 
 
 def delete(installation: Installation, checkpoint: str, caller: Caller = LOCAL) -> Json:
-    """Remove a checkpoint that a submitted job left; again is no error.
+    """Remove a checkpoint that a submitted job left; again is no error, and tries once more what did not go.
 
     StateConflict for one of a run, which goes on from it, and while a job of the project trains on it.
     """
@@ -180,17 +186,17 @@ def delete(installation: Installation, checkpoint: str, caller: Caller = LOCAL) 
         raise StateConflict(f"checkpoint {checkpoint:.64} cannot be deleted", why=why)
     _mark_deleted(installation, row)
     shutil.rmtree(_folder(installation, row), ignore_errors=True)
-    return _operation(row)
+    return _operation(installation, row)
 
 
 def operation(installation: Installation, operation_id: str, caller: Caller = LOCAL) -> Json:
-    """How a deletion went. It is done when it is answered, so that it has succeeded or was never asked for."""
+    """How a deletion went, by what is left. It is done when it is answered."""
     caller.require(Permission.READ)
     with installation.database.read() as tx:
         row = jobs.by_id(tx, "job_" + operation_id.removeprefix("op_"))
     if row is None or not seen(row, caller) or not (row.spec or {}).get("checkpoint_deleted_at"):
         raise NotFound(f"operation {operation_id:.64} is not known")
-    return _operation(row)
+    return _operation(installation, row)
 
 
 def parent_of(installation: Installation, path: str, caller: Caller) -> str:
@@ -200,15 +206,37 @@ def parent_of(installation: Installation, path: str, caller: Caller) -> str:
         if not files(installation, row):
             raise _unknown(path)
     except CheckpointNotFound as error:
-        raise InvalidTrainJobSpec(f"spec.parent {path:.128} is not known", then="List the checkpoints") from error
+        raise _no_parent(path) from error
     with installation.database.read() as tx:
         return base_models(tx, [row])[row.job_id]
+
+
+def check_parent(tx: Connection, spec: Json) -> None:
+    """InvalidTrainJobSpec when the checkpoint that a job goes on from was deleted; nobody deletes it until `tx` ends.
+
+    `spec`: what is kept of the job's request.
+    """
+    if spec.get("parent") is None:
+        return
+    path = str(spec["parent"])
+    row = jobs.by_id(tx, _job_id(path), lock=True)
+    if row is None or not saved(row):
+        raise _no_parent(path)
+
+
+def _no_parent(path: str) -> InvalidTrainJobSpec:
+    return InvalidTrainJobSpec(f"spec.parent {path:.128} is not known", then="List the checkpoints")
+
+
+def _job_id(name: str) -> str:
+    """The job whose checkpoint has this id or URI."""
+    return "job_" + name.rpartition("/")[2].removeprefix("ckpt_")
 
 
 def _mark_deleted(installation: Installation, row: JobRow) -> None:
     def write() -> None:
         with installation.database.write(durable=True) as tx:
-            now = jobs.by_id(tx, row.job_id)
+            now = jobs.by_id(tx, row.job_id, lock=True)
             users = [one for state in jobs.ACTIVE for one in jobs.submitted(tx, state)]
             using = [one.job_id for one in users if (one.spec or {}).get("parent") == checkpoint_path(row)]
             if using:
@@ -220,13 +248,17 @@ def _mark_deleted(installation: Installation, row: JobRow) -> None:
     installation.database.retrying(write)
 
 
-def _operation(row: JobRow) -> Json:
+def _operation(installation: Installation, row: JobRow) -> Json:
+    remains = os.path.lexists(_folder(installation, row))
+    if remains:
+        log.warning("the checkpoint of job %s cannot be removed from %s", row.job_id, _folder(installation, row))
+    told: Json = {"code": StateConflict.code, "message": "Its files cannot be removed. Delete it once more"}
     return {
         "operation_id": "op_" + row.job_id.removeprefix("job_"),
         "type": "checkpoint.delete",
-        "status": "SUCCEEDED",
+        "status": "FAILED" if remains else "SUCCEEDED",
         "checkpoint_id": checkpoint_id(row),
-        "errors": [],
+        "errors": [told] if remains else [],
     }
 
 
@@ -240,7 +272,7 @@ def _require(installation: Installation, name: str, caller: Caller, *, deleted: 
     if not short.startswith("ckpt_"):
         raise _unknown(name)
     with installation.database.read() as tx:
-        row = jobs.by_id(tx, "job_" + short.removeprefix("ckpt_"))
+        row = jobs.by_id(tx, _job_id(short))
     if row is None or not seen(row, caller) or not (saved(row) or (deleted and row.state == "completed")):
         raise _unknown(name)
     return row

@@ -7,13 +7,17 @@ on and was never on the wire before. Since the server does not know the key, its
 from __future__ import annotations
 
 import re
+import threading
+import time
 import uuid
+from collections.abc import Sequence
 from datetime import datetime, timedelta
+from weakref import WeakKeyDictionary
 
 from sqlalchemy import Connection
 
 from everloop import tokens
-from everloop.errors import AccessDenied, GrantExpired, InvalidRequest, NotFound, RateLimited, StateConflict
+from everloop.errors import AccessDenied, GrantExpired, InvalidRequest, NotFound, StateConflict
 from everloop.events import Json, JsonValue
 from everloop.service import keys
 from everloop.service._transactions import reading, writing
@@ -23,6 +27,7 @@ from everloop.service.installation import Installation
 from everloop.service.keys import KeyRequest
 from everloop.service.permissions import OF_KIND, KeyKind, Permission
 from everloop.store import api_keys, grants
+from everloop.store.database import Database
 from everloop.store.grants import APPROVED, CANCELLED, DENIED, PENDING, GrantRow
 from everloop.values import iso, utcnow
 
@@ -35,7 +40,9 @@ KEY_DAYS = 30
 MISSES = 5
 """Wrong confirmation codes after which a grant is denied."""
 WAITING = 1000
-"""Grants that may wait at once; starting one needs no key."""
+"""Grants that may wait at once; starting one needs no key, so the oldest gives way rather than the newest."""
+EACH = 20
+"""Grants of one address that may wait at once; beyond it the oldest of its own gives way."""
 KEPT_HOURS = 24
 """How long an expired grant is kept."""
 NAME = "command line"
@@ -46,10 +53,12 @@ _HASH = re.compile("[0-9a-f]{64}")
 _GRANT = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
-def start(installation: Installation, body: JsonValue, origin: str) -> Json:
+def start(installation: Installation, body: JsonValue, origin: str, address: str = "") -> Json:
     """Note that a command line waits: its grant, and the page under `origin` where a person decides.
 
-    InvalidRequest for anything but three SHA-256 hashes; RateLimited while too many wait.
+    `address`: where it was asked from, or the network that counts as one. When too many wait, of one address or in
+    all, the oldest of them is cancelled: to refuse the newcomer would let one stranger keep everybody out.
+    InvalidRequest for anything but three SHA-256 hashes.
     """
     found = _texts(body, ("key_hash", "poll_hash", "code_hash"))
     for name, value in found.items():
@@ -67,7 +76,8 @@ def start(installation: Installation, body: JsonValue, origin: str) -> Json:
         expires_at=_at(now + timedelta(seconds=SECONDS)),
         decided_at=None,
     )
-    writing(installation, lambda tx: _add(tx, row))
+    crowded = _waiting_room.enter(installation.database, address, row.grant_id) if address else []
+    writing(installation, lambda tx: _add(tx, row, crowded))
     page = f"{origin}/sign-in?cli_login={row.grant_id}"
     return {"grant_id": row.grant_id, "verification_uri": page, "interval": INTERVAL, "expires_in": SECONDS}
 
@@ -147,11 +157,36 @@ def deny(installation: Installation, grant_id: str, caller: Caller) -> None:
     writing(installation, denied)
 
 
-def _add(tx: Connection, row: GrantRow) -> None:
+def _add(tx: Connection, row: GrantRow, crowded: Sequence[str]) -> None:
+    """Store a grant; `crowded`: those of its address that give way to it."""
     grants.forget(tx, _at(utcnow() - timedelta(hours=KEPT_HOURS)))
-    if grants.waiting(tx) >= WAITING:
-        raise RateLimited("too many command lines wait for approval", then="Try again in a minute", retry_after=60)
+    grants.give_way(tx, crowded)
+    beyond = grants.waiting(tx) + 1 - WAITING
+    if beyond > 0:
+        grants.give_way(tx, grants.oldest(tx, beyond))
     grants.create(tx, row)
+
+
+class _WaitingRoom:
+    """Which address began which grants of late, as far as this process knows: the newest `WAITING` of each database."""
+
+    def __init__(self) -> None:
+        self._begun: WeakKeyDictionary[Database, list[tuple[float, str, str]]] = WeakKeyDictionary()
+        self._lock = threading.Lock()
+
+    def enter(self, database: Database, address: str, grant_id: str) -> list[str]:
+        """Note a grant; the grants of its address that give way to it, each told once."""
+        now = time.monotonic()
+        with self._lock:
+            begun = [one for one in self._begun.get(database, []) if one[0] > now - SECONDS][1 - WAITING :]
+            own = [known for _, of, known in begun if of == address]
+            crowded = own[: max(0, len(own) + 1 - EACH)]
+            kept = [one for one in begun if one[2] not in crowded]
+            self._begun[database] = [*kept, (now, address, grant_id)]
+        return crowded
+
+
+_waiting_room = _WaitingRoom()
 
 
 def _wanted(caller: Caller) -> KeyRequest:

@@ -2,6 +2,8 @@
 
 Only the authorization code flow, with PKCE, state and nonce. What the provider says of itself is fetched when somebody
 first signs in and kept for an hour, its keys too; a key it does not know yet is asked for again at most twice a minute.
+One thread asks; a failure is remembered for half a minute, so that strangers neither pile up before a provider that
+hangs nor have it asked over and over.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, TypeVar
 from urllib.parse import urlsplit
 
 import httpx2
@@ -38,12 +40,19 @@ FRESH = 3600.0
 """Seconds for which its description and keys are kept."""
 AGAIN = 30.0
 """Seconds between two looks for a key that is not known."""
+FAILED = 30.0
+"""Seconds after a failure in which the provider is not asked again for what it says of itself."""
+PATIENCE = 1.0
+"""Seconds that a thread waits for what another one is asking for."""
 LEEWAY = 60
 """Seconds by which its clock and ours may differ."""
 HOME = frozenset({"localhost", "127.0.0.1", "::1"})
 """Hosts that need no TLS."""
 
 log = logging.getLogger(__name__)
+
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +77,8 @@ class IdentityProvider:
     def __init__(self, settings: Settings) -> None:
         self.issuer = settings.oidc_issuer
         self._id, self._secret = settings.oidc_client_id, settings.oidc_client_secret.get_secret_value()
-        self._lock = threading.Lock()
-        self._described: tuple[float, Json] | None = None
-        self._keys: tuple[float, KeySet] | None = None
+        self._described: _Kept[Json] = _Kept()
+        self._keys: _Kept[KeySet] = _Kept()
 
     def address(self, journey: Journey) -> str:
         """Where to send a person. ProviderUnavailable when the provider's description cannot be had."""
@@ -153,20 +161,17 @@ class IdentityProvider:
 
     def _description(self) -> Json:
         """What the provider says of itself; its own name for itself must be the one in the settings."""
-        with self._lock:
-            if self._described is None or self._described[0] < time.monotonic():
-                found = self._json(get_well_known_url(self.issuer, external=True))
-                if str(found.get("issuer")).rstrip("/") != self.issuer.rstrip("/"):
-                    raise _unavailable("it calls itself by another name than the setting oidc_issuer")
-                self._described = (time.monotonic() + FRESH, found)
-            return self._described[1]
+        return self._described.get(FRESH, self._describe)
+
+    def _describe(self) -> Json:
+        found = self._json(get_well_known_url(self.issuer, external=True))
+        if str(found.get("issuer")).rstrip("/") != self.issuer.rstrip("/"):
+            raise _unavailable("it calls itself by another name than the setting oidc_issuer")
+        return found
 
     def _key_set(self, fresh: float = FRESH) -> KeySet:
         address = self._endpoint("jwks_uri")
-        with self._lock:
-            if self._keys is None or self._keys[0] + fresh < time.monotonic():
-                self._keys = (time.monotonic(), _keys(self._json(address)))
-            return self._keys[1]
+        return self._keys.get(fresh, lambda: _keys(self._json(address)))
 
     def _endpoint(self, name: str) -> str:
         found = self._description().get(name)
@@ -192,6 +197,45 @@ class IdentityProvider:
             raise _refused(f"the provider refused the code: {error.error!r:.40}") from None
         except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as error:
             raise _unavailable(type(error).__name__) from None
+
+
+class _Kept(Generic[T]):
+    """Something that the provider says: asked for by one thread at a time, kept, and not asked for after a failure."""
+
+    def __init__(self) -> None:
+        self._asking = threading.Lock()
+        self._found: tuple[float, T] | None = None
+        self._failed = -FAILED
+
+    def get(self, fresh: float, ask: Callable[[], T]) -> T:
+        """What was said less than `fresh` seconds ago, or is said now. ProviderUnavailable also when it may not be
+        asked: after a failure, and while it keeps another thread waiting."""
+        kept = self._fresh(fresh)
+        if kept is not None:
+            return kept
+        if time.monotonic() < self._failed + FAILED or not self._asking.acquire(timeout=PATIENCE):
+            raise _away()
+        try:
+            kept = self._fresh(fresh)  # another thread may have asked meanwhile, or failed
+            return self._asked(ask) if kept is None else kept
+        finally:
+            self._asking.release()
+
+    def _asked(self, ask: Callable[[], T]) -> T:
+        begun = time.monotonic()
+        if begun < self._failed + FAILED:
+            raise _away()
+        try:
+            found = ask()
+        except ProviderUnavailable:
+            self._failed = time.monotonic()
+            raise
+        self._found = (begun, found)
+        return found
+
+    def _fresh(self, seconds: float) -> T | None:
+        kept = self._found
+        return kept[1] if kept is not None and time.monotonic() <= kept[0] + seconds else None
 
 
 def _safe(url: str) -> str:
@@ -223,5 +267,9 @@ def _refused(why: str) -> Unauthorized:
 
 def _unavailable(why: str) -> ProviderUnavailable:
     log.warning("the identity provider cannot be used: %s", why)
+    return _away()
+
+
+def _away() -> ProviderUnavailable:
     then = "Try again in a minute, or sign in another way"
     return ProviderUnavailable("the identity provider cannot be reached or does not answer as it should", then=then)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from everloop.paths import Home
 from everloop.settings import Settings
-from everloop.store.database import Database
+from everloop.store.database import PATIENCE, Database
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,10 +25,17 @@ class Installation:
         self.database.close()
 
 
-def open_installation(settings: Settings | None = None) -> Installation:
-    """Make the home folder, migrate the database and return both. StoreUnavailable when it cannot be reached."""
+SERVING = 5.0
+"""Seconds a server waits for its store before it says that it is unavailable."""
+
+
+def open_installation(settings: Settings | None = None, *, patience: float = PATIENCE) -> Installation:
+    """Make the home folder, migrate the database and return both. StoreUnavailable when it cannot be reached.
+
+    `patience`: seconds to wait for a store that is locked or away; `SERVING` for a server.
+    """
     settings = settings or Settings()
     home = Home(settings.home).create()
-    database = Database(settings.url)
+    database = Database(settings.url, patience=patience)
     database.migrate()
     return Installation(settings, database, home)

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from sqlalchemy import Connection
 
-from everloop.errors import IdempotencyConflict, InvalidRequest, InvalidTrainJobSpec, StateConflict
+from everloop.errors import IdempotencyConflict, InvalidRequest, InvalidTrainJobSpec, StateConflict, StoreUnavailable
 from everloop.events import Json, JsonValue
 from everloop.remote.launchers import folder
 from everloop.service import checkpoints, job_log
@@ -45,6 +45,8 @@ def submit(installation: Installation, document: JsonValue, caller: Caller = LOC
         folder.write_inputs(place.inputs, {ROWS: request.rows})
     try:
         recorded = _write(installation, lambda tx: _record(tx, new))
+    except StoreUnavailable:
+        raise  # the job may be recorded, only the answer was lost: its rows stay
     except Exception:
         shutil.rmtree(place.root, ignore_errors=True)
         raise
@@ -90,7 +92,12 @@ def _new_job(installation: Installation, request: TrainJobRequest, caller: Calle
 
 
 def _record(tx: Connection, new: NewJob) -> bool:
-    if jobs.waiting(tx, new.project_id) >= WAITING:
+    """Record a job; False when its request id is taken. An earlier try may have done so, and its answer was lost."""
+    waiting = jobs.waiting(tx, new.project_id)
+    if jobs.by_id(tx, new.job_id) is not None:
+        return True
+    checkpoints.check_parent(tx, new.spec)
+    if waiting >= WAITING:
         then = "Wait for some to end, or stop them"
         raise StateConflict("the queue of this project is full", why=f"{WAITING} jobs wait", then=then)
     return jobs.submit(tx, new)
@@ -154,6 +161,7 @@ def stop(installation: Installation, job_id: str, caller: Caller = LOCAL) -> Jso
 
     An ended one stays as it is. StateConflict for a job of a run, which would only launch it again.
     """
+    caller.require(Permission.READ)
     caller.require(Permission.STOP)
 
     def write(tx: Connection) -> None:
@@ -168,7 +176,7 @@ def stop(installation: Installation, job_id: str, caller: Caller = LOCAL) -> Jso
             jobs.ask_to_stop(tx, job_id)
 
     _write(installation, write)
-    row, base_model = _look(installation, job_id, caller, Permission.STOP)
+    row, base_model = _look(installation, job_id, caller)
     return job_document(row, base_model, installation.home)
 
 
@@ -188,10 +196,8 @@ def logs(
     return job_log.page(row, paths(installation.home, row), asked)
 
 
-def _look(
-    installation: Installation, job_id: str, caller: Caller, permission: Permission = Permission.READ
-) -> tuple[JobRow, str]:
-    caller.require(permission)
+def _look(installation: Installation, job_id: str, caller: Caller) -> tuple[JobRow, str]:
+    caller.require(Permission.READ)
     with installation.database.read() as tx:
         row = require(tx, job_id, caller)
         return row, base_models(tx, [row])[row.job_id]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hmac
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -56,7 +57,8 @@ def create_key(
 
     def write(tx: Connection) -> ApiKeyRow:
         project = _project(tx, caller, project_id or (PROJECT if caller.sees_all else caller.project_id))
-        return _store(tx, minted.prefix, minted.hash, project, request, may, caller)
+        # an earlier try may have stored it, and its answer was lost: nobody else has this key
+        return _store(tx, minted.prefix, minted.hash, project, request, may, caller, again=True)
 
     return minted.key, writing(installation, write)
 
@@ -162,7 +164,10 @@ def _store(
     request: KeyRequest,
     may: frozenset[Permission],
     caller: Caller,
+    *,
+    again: bool = False,
 ) -> ApiKeyRow:
+    """Store a key; StateConflict when there is one. `again`: the very same one is no conflict."""
     for permission in may:
         caller.require(permission)
     _check_still(tx, caller, project.project_id, may)
@@ -182,6 +187,9 @@ def _store(
         used_at=None,
     )
     if not api_keys.create(tx, row):
+        found = api_keys.get(tx, prefix) if again else None
+        if found is not None and hmac.compare_digest(found.hash, key_hash):
+            return found
         raise StateConflict("there is a key of this prefix already", then="Try again with a new one")
     return row
 

@@ -17,7 +17,7 @@ class Permission(StrEnum):
     RUN = "training.run"
     """Start runs and train jobs, steer, direct, resume, extend."""
     STOP = "training.stop"
-    """Stop runs and train jobs."""
+    """Stop train jobs and, with training.run, runs."""
     APPROVE = "training.approve"
     """Decide approvals and judge rejected candidates."""
     MANAGE = "project.manage"

@@ -111,7 +111,7 @@ def whole(value: JsonValue, name: str, least: int, most: int) -> int:
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-        raise InvalidRequest(f"{name} must be a whole number from {least} to {most}", why=f"got {value!r}")
+        raise InvalidRequest(f"{name} must be a whole number from {least} to {most}", why=f"got {value!r:.80}")
     return value
 
 
@@ -128,7 +128,7 @@ def text_of(value: JsonValue, error: type[InvalidRequest], name: str) -> str:
 
 def _run(value: JsonValue) -> str:
     if not isinstance(value, str) or not _RUN.fullmatch(value):
-        why = f"got {value!r}"
+        why = f"got {value!r:.80}"
         raise InvalidRequest(
             "run must be 1 to 64 lowercase letters, digits and dashes", why=why, then="Try arith-carry-1"
         )
@@ -142,7 +142,7 @@ def _brief(value: JsonValue) -> str:
 def _text(document: Json, name: str, default: str) -> str:
     value = document.get(name, default)
     if not isinstance(value, str) or not value:
-        raise InvalidRequest(f"{name} must be text", why=f"got {value!r}")
+        raise InvalidRequest(f"{name} must be text", why=f"got {value!r:.80}")
     return value
 
 
@@ -168,7 +168,7 @@ def _seed_of(run: str) -> int:
 
 def _options(document: JsonValue, domain: str, run: str, *, dry_run: bool) -> Options:
     if not isinstance(document, dict):
-        raise InvalidRequest("options must be an object", why=f"got {document!r}")
+        raise InvalidRequest("options must be an object", why=f"got {document!r:.80}")
     _refuse_unknown(document, _OPTIONS, "options.")
     if dry_run and "trainer" in document:
         raise InvalidRequest("options.trainer goes with live runs", why="a dry run trains nothing", then="Leave it out")
@@ -198,7 +198,7 @@ def _model(value: JsonValue, name: str) -> str | None:
 def _refuse_unknown(document: Json, known: tuple[str, ...], prefix: str) -> None:
     unknown = sorted(set(document) - set(known))
     if unknown:
-        raise InvalidRequest(f"{prefix}{unknown[0]} is not known", then=f"Known: {', '.join(known)}")
+        raise InvalidRequest(f"{prefix}{unknown[0]:.80} is not known", then=f"Known: {', '.join(known)}")
 
 
 def _limits(document: Json, *, dry_run: bool) -> Json:

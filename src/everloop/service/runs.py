@@ -2,37 +2,31 @@
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Callable
-from math import inf
+from itertools import count
 from typing import TypeVar
 
-import psutil
 from sqlalchemy import Connection
 
-from everloop import __version__
 from everloop.domains.registry import domain as find_domain
 from everloop.errors import Conflict, InvalidDirective, InvalidRequest, InvalidSteer, RunNotActive
 from everloop.events import Event, EventKind, Json, JsonValue
-from everloop.evidence.gates import Gate, gate_from_json
-from everloop.evidence.planning import worst_case
 from everloop.evidence.protocol import EvaluationProtocol
 from everloop.ledger import caps
-from everloop.loop.jobs import ATTEMPTS
 from everloop.loop.prompted_student import identity
 from everloop.operators.auditors import panel as find_panel
 from everloop.operators.registry import operator as find_operator
 from everloop.remote.launchers.registry import launcher as find_launcher
-from everloop.service import protocols, visibility
+from everloop.service import new_run, protocols, visibility
 from everloop.service.caller import LOCAL, Caller
 from everloop.service.document import live_document, round_document, run_document, summary_row, summary_rows
 from everloop.service.installation import Installation
 from everloop.service.pages import Page, checked_limit, page, place_of
 from everloop.service.permissions import Permission
 from everloop.service.request import ROUNDS, StartRequest, text_of, whole
-from everloop.service.roles import Roles, choose
+from everloop.service.roles import choose
 from everloop.store import approvals, directives, events, gates, phases, runs, steers
-from everloop.store.runs import NewRun, RunRow
+from everloop.store.runs import RunRow
 from everloop.students.registry import trainer as find_trainer
 from everloop.values import iso, utcnow
 
@@ -42,9 +36,21 @@ ACTIVE = ("starting", "running", "paused")
 """States in which a run takes steers and directives."""
 
 
+def may_run(caller: Caller) -> None:
+    """AccessDenied unless the caller may start and change runs: it is told of them, so it reads as well."""
+    for permission in (Permission.READ, Permission.RUN):
+        caller.require(permission)
+
+
+def may_stop(caller: Caller) -> None:
+    """AccessDenied unless the caller may stop runs, which it must be able to change."""
+    may_run(caller)
+    caller.require(Permission.STOP)
+
+
 def start(installation: Installation, request: StartRequest, caller: Caller = LOCAL) -> Json:
     """Record a run and freeze its protocol; a worker picks it up. Conflict when the id exists or no slot is free."""
-    caller.require(Permission.RUN)
+    may_run(caller)
     domain = find_domain(request.domain)
     operator, panel = find_operator(request.options.operator), find_panel(request.options.auditors)
     find_launcher(request.options.launcher)
@@ -59,12 +65,14 @@ def start(installation: Installation, request: StartRequest, caller: Caller = LO
         raise InvalidRequest(f"operator {request.options.operator} is for {fits}", then="Name another operator")
     roles = choose(installation, request, operator, panel)
     protocol = protocols.freeze(request, domain, identity(roles.student) if roles.student else None)
-    worst = _worst_case(installation, request, roles, gate_from_json(dict(protocol.gate)))
-    new = _new_run(request, protocol, caller, roles, worst)
+    new = new_run.made(installation, request, protocol, caller, roles)
+    asked_at = str(iso(utcnow()))
 
     def write(tx: Connection) -> None:
-        most = installation.settings.max_active_runs
-        if runs.active_count(tx) >= most:
+        most, active = installation.settings.max_active_runs, runs.active_count(tx)
+        if new_run.is_there(runs.get(tx, request.run), new, asked_at):
+            return  # an earlier try wrote it, and its answer was lost
+        if active >= most:
             raise Conflict("no run slot is free", why=f"{most} runs are active", then="Stop one or wait")
         runs.create(tx, new)
         caps.open_caps(tx, request.run, request.limits.to_json())
@@ -76,57 +84,8 @@ def start(installation: Installation, request: StartRequest, caller: Caller = LO
 
 def start_document(installation: Installation, document: JsonValue, caller: Caller = LOCAL) -> Json:
     """Start a run from the JSON of a request; the permission is looked at before the request is."""
-    caller.require(Permission.RUN)
+    may_run(caller)
     return start(installation, StartRequest.from_json(document), caller)
-
-
-def _worst_case(installation: Installation, request: StartRequest, roles: Roles, gate: Gate) -> float:
-    """Most that the run can cost, US dollars; never above ``usd_cap``.
-
-    Models: their cap, unless every one of them is free of charge. Jobs: a base, and a candidate and a control block
-    each round, each to its time limit and launched as often as a lost one is.
-    """
-    settings = installation.settings
-    if request.dry_run:
-        return min(request.limits.model_usd_cap, request.limits.usd_cap or inf) if roles.paid else 0.0
-    inline = find_trainer(request.options.trainer).capabilities().inline
-    jobs = 0 if inline else ATTEMPTS * (2 * request.rounds + 1)
-    job_usd = settings.local_usd_per_hour * settings.job_time_limit_seconds / 3600
-    cost = worst_case(gate, rounds=request.rounds, blind_n=request.limits.blind_n, job_usd=job_usd, jobs=jobs)
-    usd = cost.usd + (request.limits.model_usd_cap if roles.paid else 0.0)
-    return usd if request.limits.usd_cap is None else min(usd, request.limits.usd_cap)
-
-
-def _new_run(
-    request: StartRequest, protocol: EvaluationProtocol, caller: Caller, roles: Roles, worst_case_usd: float
-) -> NewRun:
-    return NewRun(
-        run=request.run,
-        kind="model",
-        group="model",
-        level="capability",
-        domain=request.domain,
-        mode="dry" if request.dry_run else "live",
-        brief=request.brief,
-        owner=caller.to_json(),
-        workspace_id=caller.workspace_id,
-        project_id=caller.project_id,
-        seed=request.options.seed,
-        rounds_target=request.rounds,
-        limits=request.limits.to_json(),
-        goal=request.goal.to_json() if request.goal else None,
-        stop=request.stop.to_json(),
-        options=request.options.to_json() | roles.names(),
-        protocol=protocol.to_json(),
-        protocol_sha256=protocol.sha256,
-        worst_case_usd=worst_case_usd,
-        machine=machine(),
-    )
-
-
-def machine() -> str:
-    """Host, cores and device, as the run document tells them."""
-    return f"{platform.node()}, {psutil.cpu_count()} cores, cpu {platform.machine()}, everloop {__version__}"
 
 
 def document(
@@ -186,16 +145,19 @@ def listing(installation: Installation, limit: int = 25, caller: Caller = LOCAL)
 
 def steer(installation: Installation, run: str, text: JsonValue, caller: Caller = LOCAL) -> Json:
     """Queue a message to the running operator; it is delivered at the next turn boundary."""
-    caller.require(Permission.RUN)
+    may_run(caller)
+    at = str(iso(utcnow()))
 
     def write(tx: Connection) -> Json:
         row = visibility.require(tx, run, caller, lock=True)
         checked = text_of(text, InvalidSteer, "text")
-        if row.state not in ACTIVE:
-            raise RunNotActive(f"run {run} takes no steers", why=f"it is {row.state}")
-        queued = steers.queue(tx, run, checked, caller.subject)
-        told = Event(EventKind.STEER, f"steer queued: {checked}", data={"steer": queued.id, "status": "queued"})
-        events.append(tx, run, told)
+        queued = steers.find(tx, run, checked, caller.subject, at)
+        if queued is None:  # else an earlier try wrote it, and its answer was lost
+            if row.state not in ACTIVE:
+                raise RunNotActive(f"run {run} takes no steers", why=f"it is {row.state}")
+            queued = steers.queue(tx, run, checked, caller.subject, at)
+            told = Event(EventKind.STEER, f"steer queued: {checked}", data={"steer": queued.id, "status": "queued"})
+            events.append(tx, run, told)
         return {"id": queued.id, "status": queued.status, "at": queued.at, "author": queued.author}
 
     return _write(installation, write)
@@ -203,11 +165,17 @@ def steer(installation: Installation, run: str, text: JsonValue, caller: Caller 
 
 def add_directive(installation: Installation, run: str, text: JsonValue, caller: Caller = LOCAL) -> Json:
     """Append a standing instruction; the operator sees all of them from its next turn on."""
-    caller.require(Permission.RUN)
+    may_run(caller)
+    asked_at = str(iso(utcnow()))
+    tries = count()
 
     def write(tx: Connection) -> Json:
         row = visibility.require(tx, run, caller, lock=True)
         checked = text_of(text, InvalidDirective, "text")
+        if next(tries):  # an earlier try may have written it, and its answer was lost
+            for one in directives.listing(tx, run):
+                if one.at >= asked_at and (one.text, one.author) == (checked, caller.subject):
+                    return {"text": one.text, "author": one.author, "at": one.at}
         if row.state == "failed":
             raise RunNotActive(f"run {run} takes no directives", why="it has failed for good")
         added = directives.append(tx, run, checked, caller.subject)
@@ -219,21 +187,21 @@ def add_directive(installation: Installation, run: str, text: JsonValue, caller:
 
 def steer_document(installation: Installation, run: str, document: JsonValue, caller: Caller = LOCAL) -> Json:
     """Steer from the JSON of a request: ``{"text"}``."""
-    fields = _fields(installation, run, document, caller, Permission.RUN, ("text",), InvalidSteer)
+    fields = _fields(installation, run, document, caller, may_run, ("text",), InvalidSteer)
     return steer(installation, run, fields.get("text"), caller)
 
 
 def directive_document(installation: Installation, run: str, document: JsonValue, caller: Caller = LOCAL) -> Json:
     """Add a directive from the JSON of a request: ``{"text"}``."""
-    fields = _fields(installation, run, document, caller, Permission.RUN, ("text",), InvalidDirective)
+    fields = _fields(installation, run, document, caller, may_run, ("text",), InvalidDirective)
     return add_directive(installation, run, fields.get("text"), caller)
 
 
 def control_document(installation: Installation, run: str, document: JsonValue, caller: Caller = LOCAL) -> Json:
     """Control from the JSON of a request: ``{"action", "rounds"?}``."""
     action = document.get("action") if isinstance(document, dict) else None
-    permission = Permission.STOP if action == "stop" else Permission.RUN
-    fields = _fields(installation, run, document, caller, permission, ("action", "rounds"), InvalidRequest)
+    may = may_stop if action == "stop" else may_run
+    fields = _fields(installation, run, document, caller, may, ("action", "rounds"), InvalidRequest)
     return control(installation, run, action, fields.get("rounds"), caller)
 
 
@@ -242,12 +210,12 @@ def _fields(
     run: str,
     document: JsonValue,
     caller: Caller,
-    permission: Permission,
+    may: Callable[[Caller], None],
     known: tuple[str, ...],
     error: type[InvalidRequest],
 ) -> Json:
     """The fields of a request on a run: first the permission, then whether the run is there, then what was sent."""
-    caller.require(permission)
+    may(caller)
     with installation.database.read() as tx:
         visibility.require(tx, run, caller)
     if not isinstance(document, dict):
@@ -266,8 +234,7 @@ def control(
     installation: Installation, run: str, action: JsonValue, rounds: JsonValue = None, caller: Caller = LOCAL
 ) -> Json:
     """Extend, stop or resume a run, as the wire contract has it; `rounds` goes with extend only."""
-    # both permissions stand before the look whether there is such a run
-    caller.require(Permission.STOP if action == "stop" else Permission.RUN)
+    (may_stop if action == "stop" else may_run)(caller)  # before the look whether there is such a run
     with installation.database.read() as tx:
         visibility.require(tx, run, caller)
     if not isinstance(action, str) or action not in ACTIONS:
@@ -281,14 +248,17 @@ def control(
 
 def stop(installation: Installation, run: str, caller: Caller = LOCAL) -> Json:
     """Stop after the current round; a paused run stops at once."""
-    caller.require(Permission.STOP)
+    may_stop(caller)
+    at = iso(utcnow())
 
     def write(tx: Connection) -> Json:
         row = visibility.require(tx, run, caller, lock=True)
+        if row.state == "stopped" and row.ended_at == at:  # an earlier try wrote it, and its answer was lost
+            return _controlled(tx, run, "stop")
         if row.state not in ACTIVE:
             raise Conflict(f"run {run} cannot be stopped", why=f"it is {row.state}")
         if row.state == "paused":
-            runs.update(tx, run, state="stopped", stop_requested=False, ended_at=iso(utcnow()))
+            runs.update(tx, run, state="stopped", stop_requested=False, ended_at=at)
             steers.drop(tx, run)
             events.append(tx, run, Event(EventKind.ROUND, f"run {run} stopped while paused", data={"state": "stopped"}))
         elif not row.stop_requested:
@@ -301,10 +271,13 @@ def stop(installation: Installation, run: str, caller: Caller = LOCAL) -> Json:
 
 def resume(installation: Installation, run: str, caller: Caller = LOCAL) -> Json:
     """Go on with a paused or stopped run. Conflict in any other state or when a cap is exhausted."""
-    caller.require(Permission.RUN)
+    may_run(caller)
+    seen: list[int] = []
 
     def write(tx: Connection) -> Json:
         row = visibility.require(tx, run, caller, lock=True)
+        if _gone_on(row, seen):
+            return _controlled(tx, run, "resume")
         if row.state not in {"paused", "stopped"}:
             raise Conflict(f"run {run} cannot be resumed", why=f"it is {row.state}", then=_instead(row))
         _go_on(tx, row, "resumed")
@@ -315,11 +288,14 @@ def resume(installation: Installation, run: str, caller: Caller = LOCAL) -> Json
 
 def extend(installation: Installation, run: str, rounds: JsonValue, caller: Caller = LOCAL) -> Json:
     """Set a new target; a finished or stopped run goes on. Conflict below the current round or without supply."""
-    caller.require(Permission.RUN)
+    may_run(caller)
+    seen: list[int] = []
 
     def write(tx: Connection) -> Json:
         row = visibility.require(tx, run, caller, lock=True)
         target = whole(rounds, "rounds", *ROUNDS)
+        if _gone_on(row, seen) and row.rounds_target == target:
+            return _controlled(tx, run, "extend")
         if row.state == "failed":
             raise Conflict(f"run {run} cannot be extended", why="it has failed for good")
         if row.state in ACTIVE and phases.get(tx, run, 0, "closing", f"g{row.generation}") is not None:
@@ -336,6 +312,12 @@ def extend(installation: Installation, run: str, rounds: JsonValue, caller: Call
         return _controlled(tx, run, "extend")
 
     return _write(installation, write)
+
+
+def _gone_on(row: RunRow, seen: list[int]) -> bool:
+    """Whether the run has begun a new generation since the first try, which is noted in `seen`: its answer was lost."""
+    seen.append(row.generation)
+    return row.generation > seen[0]
 
 
 def _go_on(tx: Connection, row: RunRow, how: str) -> None:

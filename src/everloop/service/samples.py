@@ -112,6 +112,7 @@ def judge(
     RunNotFound without it, StateConflict when it was not rejected.
     """
     caller.require(Permission.APPROVE)
+    at = str(iso(utcnow()))
 
     def write() -> Json:
         with installation.database.write() as tx:
@@ -126,7 +127,9 @@ def judge(
                 )
             named: Json = {"run": row.run, "candidate": found.candidate}
             said: Json = {"reason": why} if why else {}
-            number = labels.put(tx, "human", named | said, good=checked, author=caller.subject)
+            number = labels.find(tx, "human", named | said, good=checked, author=caller.subject, at=at)
+            if number is None:  # else an earlier try wrote it, and its answer was lost
+                number = labels.put(tx, "human", named | said, good=checked, author=caller.subject, at=at)
         return {"id": number, **named, "good": checked, "reason": why, "author": caller.subject}
 
     return installation.database.retrying(write)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 from sqlalchemy import Connection
@@ -11,32 +12,37 @@ from everloop.errors import InvalidRequest, NotFound, ProjectAccessDenied, Unaut
 from everloop.service import _passwords
 from everloop.service._transactions import reading, writing
 from everloop.service.access import marked_prefix, unauthorized
+from everloop.service.caller import Caller
 from everloop.service.installation import Installation
-from everloop.store import members, sessions, sign_in_links, users
+from everloop.service.permissions import OF_ROLE, Role
+from everloop.store import members, projects, sessions, sign_in_links, users
 from everloop.store.sessions import SessionRow
 from everloop.store.sign_in_links import LinkRow
 from everloop.values import iso, utcnow
 
 LINK_MINUTES = (1, 24 * 60)
 """Least and most minutes that a one-time link works."""
+TRIES = 3
+"""How often a password is checked when the stored one changes meanwhile."""
 
 
 def sign_in(installation: Installation, email: str, password: str) -> tuple[str, SessionRow]:
     """A session for a person with a password; its token is returned here and never again.
 
-    Unauthorized, in the same words and time, for a wrong e-mail address, a wrong password or a disabled person.
+    Unauthorized, in the same words and time, for a wrong e-mail address, a wrong password or a disabled person. A
+    password that was changed while it was being checked is checked anew: what was set meanwhile counts.
     """
     _passwords.prepare()
     address = email.strip().lower()
-    user = None if not _clean(address) else reading(installation, lambda tx: users.by_email(tx, address))
-    good = _passwords.verified(password, None if user is None else user.password)
-    if user is None or not good or user.disabled_at is not None:
-        raise _refused()
-    stored = user.password
-    if stored is not None and _passwords.outdated(stored):
-        renewed = _passwords.hashed(password)
-        writing(installation, lambda tx: users.update(tx, user.user_id, password=renewed))
-    return sign_in_user(installation, user.user_id)
+    for _ in range(TRIES):
+        user = None if not _clean(address) else reading(installation, lambda tx: users.by_email(tx, address))
+        good = _passwords.verified(password, None if user is None else user.password)
+        if user is None or user.password is None or not good or user.disabled_at is not None:
+            break
+        begun = _begin_verified(installation, user.user_id, password, user.password)
+        if begun is not None:
+            return begun
+    raise _refused()
 
 
 def sign_in_user(installation: Installation, user_id: str) -> tuple[str, SessionRow]:
@@ -63,10 +69,28 @@ def choose_project(installation: Installation, token: str, project_id: str) -> N
         if row is None or row.revoked_at is not None or row.expires_at <= str(iso(utcnow())):
             raise unauthorized()
         if not _clean(project_id) or members.get(tx, project_id, row.user_id) is None:
-            raise ProjectAccessDenied("you are no member of this project", then="Ask one of its Admins")
+            raise _no_member()
         sessions.choose(tx, row.prefix, project_id)
 
     writing(installation, write)
+
+
+def acting_in(installation: Installation, caller: Caller, project_id: str) -> Caller:
+    """A signed-in person as they act in another project of theirs, for one deed: their session stays where it is.
+
+    ProjectAccessDenied when they are no member there.
+    """
+    user_id = caller.subject.removeprefix("user:")
+
+    def read(tx: Connection) -> Caller:
+        project = projects.get(tx, project_id) if caller.method == "session" and _clean(project_id) else None
+        member = None if project is None else members.get(tx, project.project_id, user_id)
+        if project is None or member is None:
+            raise _no_member()
+        may = OF_ROLE[Role(member.role)]
+        return replace(caller, workspace_id=project.workspace_id, project_id=project.project_id, permissions=may)
+
+    return reading(installation, read)
 
 
 def make_link(installation: Installation, user_id: str, minutes: float = 10) -> str:
@@ -104,6 +128,27 @@ def use_link(installation: Installation, token: str) -> str:
     return writing(installation, write)
 
 
+def _begin_verified(
+    installation: Installation, user_id: str, password: str, verified: str
+) -> tuple[str, SessionRow] | None:
+    """A session for who gave the password of the hash `verified`; None when the stored one is another by now.
+
+    It is compared on the locked row, so no session outlives a reset that ended the others. A hash of other parameters
+    than are in use now is replaced there too.
+    """
+    renewed = _passwords.hashed(password) if _passwords.outdated(verified) else None
+
+    def write(tx: Connection) -> tuple[str, SessionRow] | None:
+        user = users.get(tx, user_id, lock=True)
+        if user is None or user.password != verified:
+            return None
+        if renewed is not None:
+            users.update(tx, user_id, password=renewed)
+        return _begin(tx, installation, user_id)
+
+    return writing(installation, write)
+
+
 def _begin(tx: Connection, installation: Installation, user_id: str) -> tuple[str, SessionRow]:
     user = users.get(tx, user_id, lock=True)
     if user is None or user.disabled_at is not None:
@@ -133,6 +178,10 @@ def _session(tx: Connection, token: str) -> SessionRow | None:
 
 def _refused() -> Unauthorized:
     return Unauthorized("the e-mail address or the password is wrong", then="Try again, or ask an Admin for a link")
+
+
+def _no_member() -> ProjectAccessDenied:
+    return ProjectAccessDenied("you are no member of this project", then="Ask one of its Admins")
 
 
 def _clean(text: str) -> bool:

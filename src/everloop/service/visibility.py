@@ -47,4 +47,4 @@ def _seen(tx: Connection, run: str, owner: RunRow | Freshness, caller: Caller) -
 
 
 def _unknown(run: str) -> RunNotFound:
-    return RunNotFound(f"run {run!r:.80} is not known", then="List the runs there are")
+    return RunNotFound(f"run {run!r:.80} is not known", then="See `el job run list`, or GET /v1/agent-runs/rsi/runs")

@@ -70,9 +70,9 @@ def get(tx: Connection, approval_id: str) -> ApprovalRow | None:
     return make(ApprovalRow, found) if found else None
 
 
-def decide(tx: Connection, approval_id: str, state: str, *, reason: str | None, by: str) -> bool:
-    """Record a decision; False, and nothing changed, when there was one before."""
-    values = {"state": state, "reason": reason, "decided_at": iso(utcnow()), "decided_by": by}
+def decide(tx: Connection, approval_id: str, state: str, *, reason: str | None, by: str, at: str | None = None) -> bool:
+    """Record a decision; False, and nothing changed, when there was one before. `at`: ISO time of it, if not now."""
+    values = {"state": state, "reason": reason, "decided_at": at or iso(utcnow()), "decided_by": by}
     where = (approvals.c.approval_id == approval_id, approvals.c.state == PENDING)
     changed = tx.execute(sa.update(approvals).where(*where).values(**values).returning(approvals.c.approval_id))
     return changed.first() is not None

@@ -32,10 +32,15 @@ BUSY_MS = 30_000
 class Database:
     """Connections to one database; safe to share between threads."""
 
-    def __init__(self, url: str) -> None:
-        self.url = url
+    def __init__(self, url: str, *, patience: float = PATIENCE) -> None:
+        """`patience`: seconds until a store that is locked or away counts as unavailable.
+
+        A worker waits a minute rather than pause a run. A server that waited so long would have all its threads wait,
+        and be away itself: nobody's request may hold one for longer than a client listens.
+        """
+        self.url, self.patience = url, patience
         self.sqlite = url.startswith("sqlite")
-        self.engine = _sqlite(url) if self.sqlite else _postgresql(url)
+        self.engine = _sqlite(url, patience) if self.sqlite else _postgresql(url, patience)
 
     def migrate(self) -> None:
         """Bring the schema to this release; idempotent, and safe when two processes do it at once."""
@@ -62,8 +67,8 @@ class Database:
                 yield connection
 
     def retrying(self, transaction: Callable[[], T]) -> T:
-        """Run a whole transaction, again and again while the database is locked or away, for up to a minute."""
-        deadline, pause = time.monotonic() + PATIENCE, 0.05
+        """Run a whole transaction, again and again while the database is locked or away, as long as patience lasts."""
+        deadline, pause = time.monotonic() + self.patience, 0.05
         while True:
             try:
                 return transaction()
@@ -87,7 +92,20 @@ def transient(error: DBAPIError) -> bool:
     text = str(error.orig).lower()
     if "authentication failed" in text or "does not exist" in text:
         return False  # no waiting helps against a wrong password or name
-    states = {"40001", "40P01", "55P03", "57P01", "57P02", "57P03", "53300", "08000", "08003", "08006", "08001"}
+    states = {
+        "40001",
+        "40P01",
+        "55P03",
+        "57014",
+        "57P01",
+        "57P02",
+        "57P03",
+        "53300",
+        "08000",
+        "08003",
+        "08006",
+        "08001",
+    }
     if getattr(error.orig, "sqlstate", None) in states:
         return True
     words = (  # "disk is full" too: an owner may free some room within the minute
@@ -111,28 +129,38 @@ def unavailable(database: Database, error: Exception) -> StoreUnavailable:
     return StoreUnavailable(f"the database {name} cannot be used", why=cause, then="See `el doctor`, then try again")
 
 
-def _postgresql(url: str) -> sa.Engine:
+def _postgresql(url: str, patience: float) -> sa.Engine:
     parsed = sa.make_url(url)
     if parsed.drivername in {"postgresql", "postgres"}:
         parsed = parsed.set(drivername="postgresql+psycopg")
-    options = {"options": f"-c idle_in_transaction_session_timeout={IDLE_MS}"}
-    return sa.create_engine(parsed, pool_size=10, max_overflow=20, pool_pre_ping=True, connect_args=options)
+    settings = {"idle_in_transaction_session_timeout": IDLE_MS}
+    if patience < PATIENCE:
+        settings |= {"lock_timeout": int(patience * 1000), "statement_timeout": int(2 * patience * 1000)}
+    options = " ".join(f"-c {name}={value}" for name, value in settings.items())
+    arguments = {"options": options, "connect_timeout": max(2, int(patience))}
+    # at least as many as a server has threads: one that waits for a connection would only wait for the others
+    pool: dict[str, Any] = {"pool_size": 10, "max_overflow": 50, "pool_pre_ping": True}
+    return sa.create_engine(parsed, hide_parameters=True, connect_args=arguments, **pool)
 
 
-def _sqlite(url: str) -> sa.Engine:
+def _sqlite(url: str, patience: float) -> sa.Engine:
     path = sa.make_url(url).database
     if path and path != ":memory:":
         Path(path).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    engine = sa.create_engine(url, pool_size=20, max_overflow=40, connect_args={"timeout": BUSY_MS / 1000})
-    event.listen(engine, "connect", _on_connect)
+    wait = min(BUSY_MS, int(patience * 1000))
+    # values stay out of errors, and so out of logs: among them are e-mail addresses, briefs and hashes
+    engine = sa.create_engine(
+        url, pool_size=20, max_overflow=40, hide_parameters=True, connect_args={"timeout": wait / 1000}
+    )
+    event.listen(engine, "connect", lambda raw, record: _on_connect(raw, record, wait))
     event.listen(engine, "begin", _on_begin)
     event.listen(engine, "before_cursor_execute", _once, retval=True)
     return engine
 
 
-def _on_connect(raw: Any, _: object) -> None:
+def _on_connect(raw: Any, _: object, wait_ms: int) -> None:
     raw.isolation_level = None  # we say BEGIN ourselves; the driver's implicit one lets a budget be read unlocked
-    for pragma in (f"busy_timeout={BUSY_MS}", "foreign_keys=ON", "journal_mode=WAL", "synchronous=NORMAL"):
+    for pragma in (f"busy_timeout={wait_ms}", "foreign_keys=ON", "journal_mode=WAL", "synchronous=NORMAL"):
         raw.execute(f"PRAGMA {pragma}")
     _level.set(raw, "NORMAL")
 

@@ -26,7 +26,8 @@ _RUN: sa.BindParameter[str] = sa.bindparam("wanted")
 # Figures that change without an event: jobs under way, money and requests, steers that wait, approvals decided.
 _PARTS = (
     sa.select(sa.func.max(jobs.c.updated_at)).where(jobs.c.run == _RUN).scalar_subquery(),
-    sa.select(sa.func.sum(caps.c.spent + caps.c.reserved)).where(caps.c.run == _RUN).scalar_subquery(),
+    sa.select(sa.func.sum(caps.c.spent)).where(caps.c.run == _RUN).scalar_subquery(),
+    sa.select(sa.func.sum(caps.c.reserved)).where(caps.c.run == _RUN).scalar_subquery(),
     sa.select(sa.func.count()).where(steers.c.run == _RUN, steers.c.status == "queued").scalar_subquery(),
     sa.select(sa.func.max(approvals.c.decided_at)).where(approvals.c.run == _RUN).scalar_subquery(),
 )

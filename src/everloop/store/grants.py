@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import sqlalchemy as sa
@@ -70,6 +71,19 @@ def waiting(tx: Connection) -> int:
     """How many grants are pending and have not expired."""
     where = (grants.c.state.startswith(PENDING), grants.c.expires_at > iso(utcnow()))
     return tx.execute(sa.select(sa.func.count()).select_from(grants).where(*where)).scalar_one()
+
+
+def oldest(tx: Connection, count: int) -> list[str]:
+    """The ids of so many grants that wait, those that began first."""
+    where = (grants.c.state.startswith(PENDING), grants.c.expires_at > iso(utcnow()))
+    query = sa.select(grants.c.grant_id).where(*where).order_by(grants.c.created_at, grants.c.grant_id)
+    return list(tx.execute(query.limit(count)).scalars())
+
+
+def give_way(tx: Connection, grant_ids: Sequence[str]) -> None:
+    """Cancel those of these grants on which nobody has decided."""
+    where = (grants.c.grant_id.in_(grant_ids), grants.c.state.startswith(PENDING))
+    tx.execute(sa.update(grants).where(*where).values(state=CANCELLED, decided_at=iso(utcnow())))
 
 
 def missed(tx: Connection, row: GrantRow) -> None:

@@ -121,6 +121,7 @@ STATUSES = {
 }
 """Word for a job's status outside -> the states that it stands for, and whether a stop was asked for (None: either)."""
 _PLACES_LOCK = 0x6A6F6273
+_QUEUE_LOCK = 0x71756575
 
 
 def new_id() -> str:
@@ -191,9 +192,10 @@ SUBMITTED = "train"
 """Name of a submitted job in the run that is itself."""
 
 
-def by_id(tx: Connection, job_id: str) -> JobRow | None:
-    """A job by the id it has outside; None when there is none."""
-    found = tx.execute(sa.select(jobs).where(jobs.c.job_id == job_id)).mappings().first()
+def by_id(tx: Connection, job_id: str, *, lock: bool = False) -> JobRow | None:
+    """A job by the id it has outside; None when there is none. `lock`: nobody else changes it until `tx` ends."""
+    query = sa.select(jobs).where(jobs.c.job_id == job_id)
+    found = tx.execute(query.with_for_update() if lock else query).mappings().first()
     return make(JobRow, found) if found else None
 
 
@@ -242,15 +244,31 @@ def _of(project_id: str, status: str | None) -> sa.ColumnElement[bool]:
     return jobs.c.project_id == project_id
 
 
-def submitted(tx: Connection, state: str, *, limit: int | None = None) -> list[JobRow]:
-    """Submitted jobs that wait (``pending``) or run, oldest first; reads those only, however many have ended."""
+def submitted(
+    tx: Connection, state: str, *, limit: int | None = None, after: tuple[str, str] | None = None
+) -> list[JobRow]:
+    """Submitted jobs that wait (``pending``) or run, oldest first; reads those only, however many have ended.
+
+    `after`: (created_at, job_id) of the last row of the page before.
+    """
     query = sa.select(jobs).where(jobs.c.state == state, jobs.c.run == jobs.c.job_id)
+    if after is not None:
+        query = query.where(sa.tuple_(jobs.c.created_at, jobs.c.job_id) > sa.tuple_(*after))
     ordered = query.order_by(jobs.c.created_at, jobs.c.job_id).limit(limit)
     return [make(JobRow, found) for found in tx.execute(ordered).mappings()]
 
 
+def keep(tx: Connection, job_ids: Collection[str]) -> None:
+    """Say of waiting jobs that their machine still has what they need."""
+    where = (jobs.c.job_id.in_(list(job_ids)), jobs.c.state == "pending")
+    tx.execute(sa.update(jobs).where(*where).values(updated_at=iso(utcnow())))
+
+
 def waiting(tx: Connection, project_id: str) -> int:
-    """How many submitted jobs of a project wait."""
+    """How many submitted jobs of a project wait; two submissions to it cannot count at the same time."""
+    if tx.dialect.name == "postgresql":
+        query = sa.text("select pg_advisory_xact_lock(:key, hashtext(:project))")
+        tx.execute(query, {"key": _QUEUE_LOCK, "project": project_id})
     where = (jobs.c.state == "pending", _of(project_id, "pending"))
     return int(tx.execute(sa.select(sa.func.count()).select_from(jobs).where(*where)).scalar_one())
 

@@ -31,10 +31,20 @@ class LabelRow:
     """ISO 8601 UTC time."""
 
 
-def put(tx: Connection, source: str, change: Json, *, good: bool, author: str) -> int:
-    """Record a label and return its id; labels are only ever added, and of two about one change the later counts."""
-    values = {"source": source, "change": change, "good": good, "author": author, "at": iso(utcnow())}
+def put(tx: Connection, source: str, change: Json, *, good: bool, author: str, at: str | None = None) -> int:
+    """Record a label and return its id; labels are only ever added, and of two about one change the later counts.
+
+    `at`: ISO time it was said, if not now.
+    """
+    values = {"source": source, "change": change, "good": good, "author": author, "at": at or iso(utcnow())}
     return int(tx.execute(sa.insert(labels).values(**values).returning(labels.c.id)).scalar_one())
+
+
+def find(tx: Connection, source: str, change: Json, *, good: bool, author: str, at: str) -> int | None:
+    """The id of the label that somebody gave at just this time; None when it was not recorded."""
+    where = (labels.c.source == source, labels.c.author == author, labels.c.at == at, labels.c.good.is_(good))
+    found = tx.execute(sa.select(labels.c.id, labels.c.change).where(*where))
+    return next((number for number, about in found if about == change), None)
 
 
 def newest(tx: Connection, limit: int) -> list[LabelRow]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, fields
+from functools import cache
 from typing import Any
 
 import sqlalchemy as sa
@@ -145,7 +146,7 @@ def require(tx: Connection, run: str, *, lock: bool = False) -> RunRow:
     """A run; RunNotFound when there is no such run. `lock`: nobody else changes it until this transaction ends."""
     row = get(tx, run, lock=lock)
     if row is None:
-        raise RunNotFound(f"run {run} is not known", then="List the runs there are")
+        raise RunNotFound(f"run {run} is not known", then="See `el job run list`, or GET /v1/agent-runs/rsi/runs")
     return row
 
 
@@ -154,21 +155,40 @@ def listing(
 ) -> list[RunSummary]:
     """Newest update first; `before`: (updated_at, run) of the last row of the page before.
 
-    `project_id`: only what that project sees: its own runs, and those without an owner that a job of it names.
+    `project_id`: only what that project sees: its own runs, and those without an owner that a job of it names. Each of
+    the two reads one range of an index, however many runs there are; one condition for both would sort them all.
     """
-    columns = (runs.c[field.name] for field in fields(RunSummary))
-    query = sa.select(*columns).order_by(runs.c.updated_at.desc(), runs.c.run.desc()).limit(limit)
+    values: dict[str, Any] = {"most": limit, "project": project_id}
     if before is not None:
-        query = query.where(sa.tuple_(runs.c.updated_at, runs.c.run) < sa.tuple_(*before))
-    if project_id is not None:
-        query = query.where(sa.or_(runs.c.project_id == project_id, _named_by(project_id)))
-    return [make(RunSummary, found) for found in tx.execute(query).mappings()]
+        values |= {"at": before[0], "last": before[1]}
+    found = tx.execute(_listing(of_project=project_id is not None, further=before is not None), values)
+    return [make(RunSummary, one) for one in found.mappings()]
 
 
-def _named_by(project_id: str) -> sa.ColumnElement[bool]:
-    """Runs without an owner that a train job of the project names."""
-    named = sa.select(jobs.c.label_run).where(jobs.c.project_id == project_id, jobs.c.label_run.is_not(None))
-    return sa.and_(runs.c.project_id.is_(None), runs.c.run.in_(named))
+@cache
+def _listing(*, of_project: bool, further: bool) -> sa.Select[tuple[Any, ...]]:
+    """The statement of a page; built once, for building it costs more than carrying it out."""
+    newest = _newest(further=further)
+    if not of_project:
+        return newest
+    project: sa.BindParameter[str] = sa.bindparam("project")
+    named = sa.select(jobs.c.label_run).where(jobs.c.project_id == project, jobs.c.label_run.is_not(None))
+    own = newest.where(runs.c.project_id == project).subquery()
+    unowned = newest.where(runs.c.project_id.is_(None), runs.c.run.in_(named)).subquery()
+    both = sa.union_all(sa.select(own), sa.select(unowned)).subquery()
+    return sa.select(both).order_by(both.c.updated_at.desc(), both.c.run.desc()).limit(_MOST)
+
+
+_MOST: sa.BindParameter[int] = sa.bindparam("most", type_=sa.Integer)
+
+
+def _newest(*, further: bool) -> sa.Select[tuple[Any, ...]]:
+    columns = (runs.c[field.name] for field in fields(RunSummary))
+    query = sa.select(*columns).order_by(runs.c.updated_at.desc(), runs.c.run.desc()).limit(_MOST)
+    if not further:
+        return query
+    last = sa.tuple_(sa.bindparam("at", type_=sa.String), sa.bindparam("last", type_=sa.String))
+    return query.where(sa.tuple_(runs.c.updated_at, runs.c.run) < last)
 
 
 def labelled(tx: Connection, run: str, project_id: str) -> bool:

@@ -42,11 +42,18 @@ _LISTING = (
 )
 
 
-def queue(tx: Connection, run: str, text: str, author: str) -> SteerRow:
-    """Add a steer to be delivered at the next turn boundary."""
-    values = {"run": run, "text": text, "author": author, "status": "queued", "at": iso(utcnow())}
+def queue(tx: Connection, run: str, text: str, author: str, at: str | None = None) -> SteerRow:
+    """Add a steer to be delivered at the next turn boundary; `at`: ISO time it was sent, if not now."""
+    values = {"run": run, "text": text, "author": author, "status": "queued", "at": at or iso(utcnow())}
     found = tx.execute(sa.insert(steers).values(**values).returning(*steers.c)).mappings().one()
     return make(SteerRow, found)
+
+
+def find(tx: Connection, run: str, text: str, author: str, at: str) -> SteerRow | None:
+    """The steer that somebody sent at just this time; None when it was not recorded."""
+    where = (steers.c.run == run, steers.c.at == at, steers.c.author == author, steers.c.text == text)
+    found = tx.execute(sa.select(steers).where(*where)).mappings().first()
+    return make(SteerRow, found) if found else None
 
 
 def mark_delivered(tx: Connection, run: str, ids: Sequence[int], number: int) -> None:

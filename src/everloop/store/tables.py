@@ -242,7 +242,7 @@ jobs = Table(
     Index("jobs_by_time", "run", "created_at"),
     Index("jobs_by_id", "job_id", unique=True),
     Index("jobs_of_project", "project_id", "created_at", "job_id"),
-    Index("jobs_of_label", "project_id", "label_run"),
+    Index("jobs_of_label", "project_id", "label_run", "created_at", "job_id"),
     Index("jobs_by_request", "project_id", "request_id", unique=True),
     Index("jobs_by_state", "state", "stop_requested"),
 )

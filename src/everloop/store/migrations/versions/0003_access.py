@@ -56,7 +56,7 @@ def _jobs() -> None:
         jobs.alter_column("stop_requested", existing_type=sa.Boolean(), server_default=None)
     op.create_index("jobs_by_id", "jobs", ["job_id"], unique=True)
     op.create_index("jobs_of_project", "jobs", ["project_id", "created_at", "job_id"])
-    op.create_index("jobs_of_label", "jobs", ["project_id", "label_run"])
+    op.create_index("jobs_of_label", "jobs", ["project_id", "label_run", "created_at", "job_id"])
     op.create_index("jobs_by_request", "jobs", ["project_id", "request_id"], unique=True)
     op.create_index("jobs_by_state", "jobs", ["state", "stop_requested"])
 
