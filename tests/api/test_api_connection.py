@@ -13,8 +13,8 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.types import Receive, Scope, Send
 
-from everloop import listening
-from everloop.api import connection, server
+from everloop import listening, server
+from everloop.api import connection
 from everloop.settings import Settings
 
 

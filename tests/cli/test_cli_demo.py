@@ -50,7 +50,7 @@ def test_a_taken_name_gives_the_next_and_says_so(tmp_path: Path) -> None:
     assert "Run synthetic-2" in again.stdout
     assert (tmp_path / "runs" / "synthetic-2" / "scores.svg").exists()
     named = demo(tmp_path, "--run", "synthetic-2")
-    assert (named.returncode, named.stdout) == (1, "")
+    assert (named.returncode, named.stdout) == (4, "")
     assert named.stderr.startswith("RSI_CONFLICT: ")
 
 

@@ -74,7 +74,7 @@ def start(installation: Installation, request: StartRequest, caller: Caller = LO
             return  # an earlier try wrote it, and its answer was lost
         if active >= most:
             raise Conflict("no run slot is free", why=f"{most} runs are active", then="Stop one or wait")
-        runs.create(tx, new)
+        runs.create(tx, new, asked_at)
         caps.open_caps(tx, request.run, request.limits.to_json())
         events.append(tx, request.run, Event(EventKind.MESSAGE, f"run {request.run} requested by {caller.subject}"))
 

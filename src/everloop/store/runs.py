@@ -127,9 +127,9 @@ _GET = sa.select(runs).where(runs.c.run == sa.bindparam("wanted"))
 _LOCK = _GET.with_for_update()
 
 
-def create(tx: Connection, new: NewRun) -> None:
-    """Record a run in state ``starting``. Conflict when the id is taken."""
-    now = iso(utcnow())
+def create(tx: Connection, new: NewRun, at: str | None = None) -> None:
+    """Record a run in state ``starting``, made `at` this time or now. Conflict when the id is taken."""
+    now = at or iso(utcnow())
     started: dict[str, Any] = {"state": "starting", "stop_requested": False, "round": 0, "generation": 1}
     started |= {"last_seq": 0, "created_at": now, "updated_at": now}
     if not insert_once(tx, runs, asdict(new) | started):
