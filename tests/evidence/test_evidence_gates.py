@@ -98,3 +98,14 @@ def test_relative_asks_for_three_per_cent() -> None:
     gate = make_gate("relative")
     assert gate.screen(gate.start(), Tally(11, 10, 40, 39), 0.5).ruling is Ruling.DROP
     assert gate.screen(gate.start(), Tally(12, 10, 40, 38), 0.5).ruling is Ruling.MOVE
+
+
+@pytest.mark.parametrize("setting", ["agent", "model"])
+@pytest.mark.parametrize("dev_n", [1, 8, 19, 20, 21, 60, 400])
+@pytest.mark.parametrize("name", GATES)
+def test_a_screen_never_asks_for_more_than_its_dev_set(name: str, dev_n: int, setting: str) -> None:
+    gate = make_gate(name, setting=setting, dev_n=dev_n)
+    asked = 0
+    while (verdict := gate.screen(gate.start(), Tally(wins=asked), 0.5)).ruling is Ruling.MORE:
+        assert 0 < verdict.more <= (gate.dev_n or dev_n) - asked
+        asked += verdict.more

@@ -8,6 +8,7 @@ from typing import cast
 
 from sqlalchemy import Connection
 
+from everloop.errors import EvaluationFailed
 from everloop.events import Event, EventKind, Json, JsonValue
 from everloop.evidence.gates.base import Ruling, Verdict
 from everloop.evidence.tally import Outcome, Tally
@@ -105,6 +106,9 @@ def _evaluate(context: Context, row: RunRow, number: int, artifact: Artifact) ->
     formed, tally = 0, Tally()
     while (verdict := context.gate.screen(lines.gate, tally, dev.head_rate)).ruling is Ruling.MORE:
         batch = items[len(outcomes) : len(outcomes) + verdict.more]
+        if not batch:
+            why = f"{context.gate.name} asks for {verdict.more} more than the {len(items)} items of the dev set"
+            raise EvaluationFailed("the screen comes to no end", why=why)
         answers = replace(measure, key=f"{measure.key}.{len(outcomes)}").candidate(
             context.checkpoint(artifact.checkpoint), batch
         )

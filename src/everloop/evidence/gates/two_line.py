@@ -44,8 +44,9 @@ class TwoLine:
         """Candidate against head on dev items."""
         used = tally.pairs + tally.candidate_missing + tally.baseline_missing
         threshold = min(self.step, (1 - head_rate) / 4)
-        if used < (self.look or self.dev_n):
-            return Verdict(Ruling.MORE, (self.look or self.dev_n) - used, tally.estimate, None, threshold)
+        first = min(self.look or self.dev_n, self.dev_n)  # a dev set may be smaller than the early look
+        if used < first:
+            return Verdict(Ruling.MORE, first - used, tally.estimate, None, threshold)
         net = tally.wins - tally.losses
         if self.look and used < self.dev_n:
             if net < self.ahead:
