@@ -1,4 +1,8 @@
-"""A private PostgreSQL server for tests: its own folder, a free loopback port, flushing to disk as usual."""
+"""A private PostgreSQL server for tests: its own folder, a free loopback port.
+
+It keeps what was committed when its processes are killed, as usual, but not when the machine loses its power: it does
+not wait for the disk.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +16,11 @@ import uuid
 from pathlib import Path
 
 import psycopg
+
+from everloop.store.database import Database
+
+TEMPLATE = "migrated"
+"""Name of the database that new ones are copies of."""
 
 
 def binary(name: str) -> str:
@@ -37,6 +46,7 @@ class PostgresServer:
         self.data, self.port = self.root / "data", free_port()
         self.account: list[str] = []
         self.watcher: subprocess.Popen[bytes] | None = None
+        self._templated = False
         if os.geteuid() == 0:  # the server refuses to run as root
             try:
                 owner = pwd.getpwnam("postgres")
@@ -74,7 +84,7 @@ class PostgresServer:
     def start(self) -> None:
         """Start the server and wait until it accepts connections."""
         options = f"-c listen_addresses=127.0.0.1 -c port={self.port} -c unix_socket_directories={self.root}"
-        options += " -c fsync=on -c synchronous_commit=on -c max_connections=200"
+        options += " -c fsync=off -c full_page_writes=off -c synchronous_commit=on -c max_connections=200"
         log = str(self.root / "log")
         self._run("pg_ctl", "-D", str(self.data), "-w", "-t", "60", "-l", log, "-o", options, "start")
 
@@ -91,11 +101,22 @@ class PostgresServer:
         """URL of one of its databases."""
         return f"postgresql://everloop@127.0.0.1:{self.port}/{database}"
 
-    def fresh(self) -> str:
+    def empty(self) -> str:
         """URL of a new, empty database."""
-        name = f"t{uuid.uuid4().hex[:12]}"
+        return self._copy("template1", f"t{uuid.uuid4().hex[:12]}")
+
+    def fresh(self) -> str:
+        """URL of a new, migrated database."""
+        if not self._templated:
+            opened = Database(self._copy("template1", TEMPLATE))
+            opened.migrate()
+            opened.close()
+            self._templated = True
+        return self._copy(TEMPLATE, f"t{uuid.uuid4().hex[:12]}")
+
+    def _copy(self, of: str, name: str) -> str:
         with psycopg.connect(self.url("postgres"), autocommit=True) as connection:
-            connection.execute(f"CREATE DATABASE {name}")
+            connection.execute(f"CREATE DATABASE {name} TEMPLATE {of}")
         return self.url(name)
 
     def drop(self, url: str) -> None:

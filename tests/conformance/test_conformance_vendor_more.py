@@ -13,11 +13,11 @@ import pexpect
 import pytest
 import vendor
 from served import Served
-from test_conformance_vendor import ROWS
+from vendor_groups import ROWS
 
 from everloop.service import local_model
 
-PATIENCE = 500
+PATIENCE = 800
 SIZES = {
     "diag_per_family": 8,
     "dev_n": 64,
@@ -29,8 +29,8 @@ SIZES = {
     "collect_k": 1,
 }
 """Sizes of a live run of a minute."""
-FEW = {"diag_per_family": 5, "dev_n": 24, "admission_n": 9, "eval_limit": 60, "blind_n": 24, "calib_n": 12}
-"""Sizes of a dry run of a minute with a real language model."""
+FEW = {"diag_per_family": 1, "dev_n": 20, "admission_n": 3, "eval_limit": 16, "blind_n": 8, "calib_n": 3}
+"""Sizes of a dry run of half a minute with a real language model, its final gate included."""
 
 
 @pytest.fixture

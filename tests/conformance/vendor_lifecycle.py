@@ -68,7 +68,8 @@ class Lifecycle(Bench):
         self.events("live", view, None)
         cursor = view.get("next_cursor")
         if isinstance(cursor, int):
-            self.wait(lambda: (self.http("GET", f"{RSI}/runs/{run}/live?since={cursor}")[1] or {}).get("events"), 30)
+            address = f"{RSI}/runs/{run}/live?since={cursor}"
+            self.wait(lambda: (self.http("GET", address)[1] or {}).get("events"), self.args.patience)
             later = self.el("job", "run", "live", run, "--since", str(cursor)).json or {}
             self.events("live.since", later, cursor)
             self.check("live.since.new", bool(later.get("events")), later)
