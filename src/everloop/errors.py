@@ -196,6 +196,12 @@ class RunNotActive(Conflict):
     code = "RSI_RUN_NOT_ACTIVE"
 
 
+class RunUnreadable(Conflict):
+    """A run whose record in the database makes no sense to this release."""
+
+    code = "RUN_UNREADABLE"
+
+
 class SupplyExhausted(InvalidRequest):
     """A protocol that could use more distinct items than a family has."""
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import isfinite
+
 from everloop.events import Json, JsonValue
 
 MISSING = "—"
@@ -21,14 +23,16 @@ def parts(document: Json, name: str) -> list[Json]:
 
 
 def number(document: Json, name: str) -> float | None:
-    """The number of that name; None when it is absent or no number."""
+    """The number of that name; None when it is absent or no finite number."""
     found = document.get(name)
-    return float(found) if isinstance(found, int | float) and not isinstance(found, bool) else None
+    if not isinstance(found, int | float) or isinstance(found, bool):
+        return None
+    return float(found) if isfinite(found) else None
 
 
 def word(value: JsonValue) -> str:
-    """A name, count or flag as text."""
-    if value is None or value == "":
+    """A name, count or flag as text; "—" for none, and for a number that is not finite."""
+    if value is None or value == "" or (isinstance(value, float) and not isfinite(value)):
         return MISSING
     if isinstance(value, bool):
         return "yes" if value else "no"
@@ -60,6 +64,6 @@ ORDER = ("blind", "certify", "dev")
 
 def main_score(scored: Json) -> Json | None:
     """The score over all families on the strongest set; None when nothing was measured."""
-    found = {score.get("set"): score for score in parts(scored, "scores") if score.get("split") == "all"}
+    found = {word(score.get("set")): score for score in parts(scored, "scores") if score.get("split") == "all"}
     measured = (found[name] for name in ORDER if name in found and number(found[name], "mean") is not None)
     return next(measured, None)

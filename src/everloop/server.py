@@ -20,6 +20,7 @@ from everloop import address, listening
 from everloop.api.app import create_app
 from everloop.api.connection import Connection
 from everloop.console.app import routes
+from everloop.console.live import POLLS
 from everloop.service.installation import SERVING, Installation, open_installation
 from everloop.settings import Settings
 
@@ -49,7 +50,7 @@ def serve(installation: Installation, listener: socket.socket, ready: Callable[[
 
 def application(installation: Installation) -> FastAPI:
     """API and pages of an installation."""
-    return create_app(installation, routes(installation))
+    return create_app(installation, routes(installation), POLLS)
 
 
 def configured(app: ASGIApp, settings: Settings) -> uvicorn.Config:

@@ -136,6 +136,7 @@ OPERATIONS: tuple[Operation, ...] = (
     _get("get_run", _RUNS + "/{run}"),
     _get("get_run:compact", _RUNS + "/{run}", query={"compact": "true"}),
     _get("get_round", _RUNS + "/{run}/rounds/1"),
+    _get("get_history", _RUNS + "/{run}/history"),
     _get("get_live", _RUNS + "/{run}/live"),
     _get("get_live:since", _RUNS + "/{run}/live", query={"since": "0"}),
     _post("steer", _RUNS + "/{run}/steer", "read run", {"text": "Begin with s3."}, ok=202),

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from calling import Api
-from carrying import RUNS, Carried, job
+from carrying import RUNS, Carried, job, start
 from conforming import conform
 from jsonschema import Draft202012Validator, ValidationError
 
@@ -95,8 +95,9 @@ def test_real_runs_fit_the_schemas(carried: Carried, run: str) -> None:
     api, key = carried.api, carried.key
     detail = api.get(f"{RUNS}/{run}", key=key).json
     conform("RunDetail", detail)
+    conform("History", api.get(f"{RUNS}/{run}/history", key=key).json)
     conform("RunSummary", api.get(f"{RUNS}/{run}?compact=true", key=key).json)
-    conform("Live", api.get(f"{RUNS}/{run}/live", key=key).json)
+    conform("LiveView", api.get(f"{RUNS}/{run}/live", key=key).json)
     for one in detail["rounds"]:
         conform("Round", api.get(f"{RUNS}/{run}/rounds/{one['round']}", key=key).json)
 
@@ -176,3 +177,21 @@ def test_what_it_refuses_the_service_refuses_too(wrong: dict[str, Any]) -> None:
         Draft202012Validator(documents_jobs.SUBMISSION).validate(body)
     with pytest.raises(job_request.InvalidTrainJobSpec.__mro__[1]):
         job_request.TrainJobRequest.from_json(body)
+
+
+def test_a_run_that_cannot_be_read_fits_the_schemas_and_hides_no_other(api: Api) -> None:
+    for run in ("good", "bad"):
+        assert api.post(RUNS, key=api.key(), json=start(run)).status == 201
+    with api.place.database.write() as tx:
+        tx.exec_driver_sql("update runs set owner = '{', protocol = '{' where run = 'bad'")
+    shown = api.get(RUNS, key=api.key())
+    conform("Runs", shown.json)
+    assert {one["run"]: one["state"] for one in shown.json["items"]} == {"good": "starting", "bad": "unreadable"}
+    for name, query in (("UnreadableRun", ""), ("UnreadableRow", "?compact=true"), ("UnreadableLive", "/live?since=3")):
+        answer = api.get(f"{RUNS}/bad{query}", key=api.key())
+        assert answer.status == 200
+        conform(name, answer.json)
+    for path in ("history", "rounds/1"):
+        refused = api.get(f"{RUNS}/bad/{path}", key=api.key())
+        assert (refused.status, refused.code) == (409, "RSI_CONFLICT")
+    assert api.post(f"{RUNS}/bad/control", key=api.key(), json={"action": "stop"}).status == 409

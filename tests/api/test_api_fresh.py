@@ -12,10 +12,12 @@ from everloop.events import Event, EventKind
 from everloop.ledger import reservations
 from everloop.service import runs
 from everloop.service.permissions import KeyKind
-from everloop.store import events, jobs, steers
+from everloop.store import events, jobs, looks, steers
+from everloop.store.looks import Look
 
 LIVE = "/v1/agent-runs/rsi/runs/r-1/live"
 DETAIL = "/v1/agent-runs/rsi/runs/r-1"
+HISTORY = "/v1/agent-runs/rsi/runs/r-1/history"
 START = {"run": "r-1", "brief": "x", "limits": {"model_usd_cap": 1}, "domain": "synthetic"}
 
 
@@ -58,8 +60,15 @@ def told(api: Api) -> None:
         events.append(tx, "r-1", Event(EventKind.MESSAGE, "something"))
 
 
+def looked(api: Api) -> None:
+    seen = {"candidate": "r1c1", "round": 1, "against": "v0", "wins": 9, "losses": 1, "ruling": "more"}
+    with api.place.database.write() as tx:
+        looks.put(tx, "r-1", Look(pairs=40, log_e=1.5, futility=-1.0, threshold=5.3, **seen))
+
+
 CHANGES: list[Callable[[Api], object]] = [
     told,
+    looked,
     spend,
     settle,
     lambda api: runs.steer(api.place, "r-1", "look"),
@@ -78,7 +87,7 @@ def started(api: Api) -> Api:
     return api
 
 
-@pytest.mark.parametrize("path", [LIVE, f"{LIVE}?since=1", DETAIL, f"{DETAIL}?compact=true"])
+@pytest.mark.parametrize("path", [LIVE, f"{LIVE}?since=1", HISTORY, DETAIL, f"{DETAIL}?compact=true"])
 def test_a_reader_that_is_up_to_date_gets_no_body(started: Api, path: str) -> None:
     first = started.get(path, key=started.key())
     again = started.get(path, key=started.key(), headers={"If-None-Match": first.headers["etag"]})
@@ -87,7 +96,7 @@ def test_a_reader_that_is_up_to_date_gets_no_body(started: Api, path: str) -> No
     assert "no-cache" in again.headers["cache-control"]
 
 
-@pytest.mark.parametrize("path", [LIVE, DETAIL])
+@pytest.mark.parametrize("path", [LIVE, DETAIL, HISTORY])
 def test_every_change_gives_another_tag_and_another_document(started: Api, path: str) -> None:
     tags = [started.get(path, key=started.key()).headers["etag"]]
     for change in CHANGES:

@@ -191,6 +191,7 @@ def test_4000_characters_are_a_text_whatever_they_are(started: Api) -> None:
 
 def _calls(run: str) -> Iterator[tuple[str, str, dict[str, Any] | None]]:
     yield "GET", f"{ROOT}/{run}", None
+    yield "GET", f"{ROOT}/{run}/history", None
     yield "GET", f"{ROOT}/{run}/live", None
     yield "GET", f"{ROOT}/{run}/live?since=-1", None
     yield "GET", f"{ROOT}/{run}/rounds/0", None

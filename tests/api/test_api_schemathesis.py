@@ -31,7 +31,7 @@ from everloop.store import approvals
 
 LEAST = 1200
 """Requests of one role, at least."""
-EXAMPLES = 6
+EXAMPLES = 3
 """Requests of an operation that are made up, beside those that walk along the bounds of its schema."""
 BOUNDS = "examples,coverage"
 EVERYTHING = "examples,coverage,fuzzing,stateful"

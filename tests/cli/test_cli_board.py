@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from everloop.cli.board import print_board
-from everloop.cli.fields import dollars, figure, interval
 from everloop.events import Json
+from everloop.fields import dollars, figure, interval
 
 
 def shown(told: Json, width: int = 80) -> str:

@@ -7,7 +7,7 @@ import pytest
 from everloop.console.pages import STATIC
 
 CSS = (STATIC / "console.css").read_text()
-LIGHT, DARK = (dict(re.findall(r"--([a-z-]+): (#[0-9a-f]{6});", part)) for part in CSS.split("@media", 1))
+LIGHT, DARK = (dict(re.findall(r"--([a-z-]+): (#[0-9a-f]{6});", part)) for part in CSS.split("@media")[:2])
 PAIRS = [
     ("ink", "ground"),
     ("ink", "raised"),
@@ -16,7 +16,9 @@ PAIRS = [
     ("accent", "ground"),
     ("accent", "raised"),
     ("on-accent", "accent"),
-    ("wrong", "wrong-ground"),
+    ("accent", "accent-ground"),
+    *((name, f"{name}-ground") for name in ("wrong", "warn", "good")),
+    *((name, "raised") for name in ("wrong", "warn", "good")),
 ]
 
 

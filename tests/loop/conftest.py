@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import forked
 import harness
 import pytest
 
@@ -20,6 +21,7 @@ def plugins() -> Iterator[None]:
     before = os.environ.get("PYTHONPATH")
     os.environ["PYTHONPATH"] = PLUGINS if not before else f"{PLUGINS}{os.pathsep}{before}"
     yield
+    forked.close()
     if before is None:
         del os.environ["PYTHONPATH"]
     else:

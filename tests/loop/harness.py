@@ -10,10 +10,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import forked
+import sqlalchemy as sa
+
 from everloop.service import runs
 from everloop.service.installation import Installation, open_installation
 from everloop.service.request import StartRequest
 from everloop.settings import Settings
+from everloop.store.tables import looks as table
 
 ENDED = {"finished", "failed", "stopped", "paused"}
 OPEN: list[Installation] = []
@@ -40,10 +44,14 @@ def environment(place: Installation, **more: str) -> dict[str, str]:
 
 
 def worker(
-    place: Installation, *argv: str, drain: bool = True, preexec_fn: Any = None, **env: str
-) -> subprocess.Popen[bytes]:
-    command = [sys.executable, *(argv or ("-m", "everloop.loop.worker")), *(["--drain"] if drain else [])]
+    place: Installation, *argv: str, drain: bool = True, preexec_fn: Any = None, anew: bool = False, **env: str
+) -> subprocess.Popen[bytes] | forked.Forked:
+    """A worker process. `anew`: an interpreter that starts from nothing, for tests of what a process holds."""
+    words = [*(argv or forked.WORKER), *(["--drain"] if drain else [])]
     with (place.home.root / "worker.log").open("ab") as log:
+        if preexec_fn is None and not anew:
+            return forked.start(words, environment(place, **env), log)
+        command = [sys.executable, *words]
         return subprocess.Popen(command, env=environment(place, **env), stdout=log, stderr=log, preexec_fn=preexec_fn)
 
 
@@ -51,7 +59,7 @@ def state(place: Installation, run: str) -> str:
     return str(runs.live(place, run, since=10**9)["state"])
 
 
-def finish(place: Installation, run: str, *, seconds: float = 60, **env: str) -> dict[str, Any]:
+def finish(place: Installation, run: str, *, seconds: float = 120, **env: str) -> dict[str, Any]:
     """Let one worker carry the run to where it stops, and return its document."""
     process = worker(place, **env)
     try:
@@ -64,12 +72,12 @@ def finish(place: Installation, run: str, *, seconds: float = 60, **env: str) ->
     return document
 
 
-def carry(place: Installation, asked: StartRequest, *, seconds: float = 60, **env: str) -> dict[str, Any]:
+def carry(place: Installation, asked: StartRequest, *, seconds: float = 120, **env: str) -> dict[str, Any]:
     runs.start(place, asked)
     return finish(place, asked.run, seconds=seconds, **env)
 
 
-def wait_for(place: Installation, run: str, wanted: set[str], seconds: float = 60) -> str:
+def wait_for(place: Installation, run: str, wanted: set[str], seconds: float = 120) -> str:
     deadline = time.monotonic() + seconds
     while (now := state(place, run)) not in wanted:
         assert time.monotonic() < deadline, f"{run} is still {now}: {log_of(place)}"
@@ -88,6 +96,13 @@ def events(place: Installation, run: str) -> list[dict[str, Any]]:
     while page := runs.live(place, run, since=len(found))["events"]:
         found += page
     return found
+
+
+def looks(place: Installation, run: str) -> list[tuple[Any, ...]]:
+    """Every look of every comparison of a run; no times."""
+    with place.database.read() as tx:
+        query = sa.select(table).where(table.c.run == run).order_by(table.c.candidate, table.c.pairs)
+        return [tuple(value for name, value in one.items() if name != "at") for one in tx.execute(query).mappings()]
 
 
 def decisions(document: Mapping[str, Any]) -> list[tuple[Any, ...]]:

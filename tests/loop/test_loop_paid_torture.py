@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from dry import SIZES, add, asked, place, student
-from harness import ENDED, carry, decisions, log_of, state, worker
+from harness import ENDED, carry, decisions, log_of, looks, state, worker
 from scripted import Reply, Request, ScriptedServer
 
 from everloop.gateway.base import Use
@@ -78,6 +78,7 @@ def test_killed_in_paid_calls_twenty_times_nothing_is_paid_twice(tmp_path: Path,
         quiet = place(tmp_path / "quiet", server)
         undisturbed = carry(quiet, asked(rounds=2, limits=limits))
     assert decisions(document)[:-1] == decisions(undisturbed)[:-1]
+    assert looks(home, "dry-1") == looks(quiet, "dry-1")
 
 
 def test_killed_with_many_calls_under_way_the_ledger_never_shows_less_than_the_server_saw(tmp_path: Path) -> None:

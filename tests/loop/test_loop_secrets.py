@@ -69,7 +69,7 @@ def carried(home: Installation, monkeypatch: pytest.MonkeyPatch) -> tuple[dict[i
     offers no way around it. Such a look-alike counts only if it is there at a later look, half a second on.
     """
     monkeypatch.setenv(VARIABLE, KEY)
-    process = worker(home)
+    process = worker(home, anew=True)
     held: dict[int, str] = {}
     forked: dict[int, float] = {}
     trainings = 0

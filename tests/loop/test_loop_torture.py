@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from harness import decisions, events, installation, log_of, request, state, wait_for, worker
+from harness import decisions, events, installation, log_of, looks, request, state, wait_for, worker
 from torture import EDGES, PHASES, SECONDS, Torture, asked
 
 from everloop.errors import StaleWorker
@@ -34,7 +34,9 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     document = torture.run("t", workers=1, child_kills=0, seed=0)
     assert document["state"] == "finished"
     assert document["best_version"] != "v0", "the reference must certify something, or certify is not tortured"
-    return {"decisions": decisions(document), "events": told(torture.place), "document": document}
+    seen = looks(torture.place, "t")
+    assert len(seen) > len({look[1] for look in seen}), "a comparison must take several looks, or they are not tortured"
+    return {"decisions": decisions(document), "events": told(torture.place), "looks": seen, "document": document}
 
 
 def told(place: Any) -> list[str]:
@@ -65,6 +67,7 @@ def test_killed_at_every_boundary_it_decides_as_if_undisturbed(
     assert document["state"] == "finished", document["error"]
     assert decisions(document) == undisturbed["decisions"]
     check_events(torture.place, undisturbed)
+    assert looks(torture.place, "t") == undisturbed["looks"]
     check_jobs(tmp_path)
 
 
@@ -115,6 +118,7 @@ def test_a_stopped_worker_is_fenced_and_its_late_writes_are_refused(
                 process.wait()
     assert decisions(runs.document(place, "t", rounds=1000)) == undisturbed["decisions"]
     check_events(place, undisturbed)
+    assert looks(place, "t") == undisturbed["looks"]
 
 
 def stop_outside_a_transaction(place: Any, process: Any) -> float:
@@ -222,6 +226,7 @@ def test_a_postgresql_restart_costs_nothing(tmp_path: Path, undisturbed: dict[st
         process.kill()
         process.wait()
     assert decisions(runs.document(place, "t", rounds=1000)) == undisturbed["decisions"]
+    assert looks(place, "t") == undisturbed["looks"]
 
 
 def _state(place: Any) -> str:

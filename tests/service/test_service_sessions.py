@@ -26,6 +26,11 @@ GOOD = "correct horse battery"
 PAST = "2020-01-01T00:00:00.000000Z"
 
 
+@pytest.fixture(autouse=True, scope="module")
+def cheap_hashes() -> None:
+    """Nothing: these tests are about hashes as they are."""
+
+
 @pytest.fixture
 def installation(database: Database, tmp_path: Path) -> Installation:
     return installation_on(database, tmp_path / "home")

@@ -14,9 +14,9 @@ from postgres_server import PostgresServer
 from everloop.errors import Conflict, RunNotFound, StaleWorker, StoreUnavailable
 from everloop.events import Event, EventKind
 from everloop.store import database as module
-from everloop.store import events, itemsets, phases, rounds, runs, steers, workers
+from everloop.store import events, itemsets, looks, phases, rounds, runs, steers, workers
 from everloop.store.database import Database
-from everloop.store.runs import NewRun
+from everloop.store.runs import NewRun, Wanted
 
 
 def new(run: str = "r") -> NewRun:
@@ -71,8 +71,8 @@ def test_pages_of_runs_follow_each_other(database: Database) -> None:
         for number in range(5):
             runs.create(tx, new(f"r{number}"))
     with database.read() as tx:
-        first = runs.listing(tx, limit=2)
-        rest = runs.listing(tx, before=(first[-1].updated_at, first[-1].run))
+        first = runs.listing(tx, Wanted(limit=2))
+        rest = runs.listing(tx, Wanted(before=(first[-1].updated_at, first[-1].run)))
     assert [row.run for row in first + rest] == ["r4", "r3", "r2", "r1", "r0"]
 
 
@@ -192,11 +192,11 @@ def test_readers_do_not_wait_for_a_writer(database: Database, run: str) -> None:
         assert time.monotonic() - started < 5
 
 
-def test_processes_may_migrate_at_once(database_url: str) -> None:
+def test_processes_may_migrate_at_once(empty_database_url: str) -> None:
     code = "import sys; from everloop.store.database import Database; Database(sys.argv[1]).migrate()"
-    several = [subprocess.Popen([sys.executable, "-c", code, database_url]) for _ in range(3)]
+    several = [subprocess.Popen([sys.executable, "-c", code, empty_database_url]) for _ in range(3)]
     assert [process.wait(60) for process in several] == [0, 0, 0]
-    opened = Database(database_url)
+    opened = Database(empty_database_url)
     with opened.write() as tx:
         runs.create(tx, new())
     opened.close()
@@ -219,11 +219,26 @@ def test_live_queries_read_one_index_range(tmp_path: object) -> None:
     sa.event.listen(opened.engine, "after_cursor_execute", lambda c, u, text, given, *_: seen.append((text, given)))
     with opened.read() as tx:
         events.since(tx, "r", 5), events.newest(tx, "r"), rounds.newest(tx, "r"), rounds.total(tx, "r")
-        runs.listing(tx), runs.active_count(tx), workers.live(tx), phases.get(tx, "r", 1, "build")
+        runs.listing(tx, Wanted()), runs.active_count(tx), workers.live(tx), phases.get(tx, "r", 1, "build")
+        looks.newest(tx, "r"), looks.of_candidate(tx, "r", "r1c1"), phases.opened(tx, "r", 1)
         for text, given in [pair for pair in seen if pair[0].startswith("SELECT")]:
             plan = [row[3] for row in tx.exec_driver_sql(f"EXPLAIN QUERY PLAN {text}", given)]
             assert all("USING" in step and "INDEX" in step and "TEMP B-TREE" not in step for step in plan), (text, plan)
-    assert len(seen) > 8
+    assert len(seen) > 11
+    opened.close()
+
+
+def test_the_runs_of_a_group_of_a_project_are_one_index_range(tmp_path: object) -> None:
+    opened = Database(f"sqlite:///{tmp_path}/plans.db")
+    opened.migrate()
+    seen: list[tuple[str, object]] = []
+    sa.event.listen(opened.engine, "after_cursor_execute", lambda c, u, text, given, *_: seen.append((text, given)))
+    with opened.read() as tx:
+        runs.listing(tx, Wanted(project_id="p", group="model", before=("2026", "r")))
+        ((text, given),) = [pair for pair in seen if pair[0].startswith("SELECT")]
+        plan = [row[3] for row in tx.exec_driver_sql(f"EXPLAIN QUERY PLAN {text}", given)]
+    assert any("runs_of_group (project_id=? AND group=?" in step for step in plan), plan
+    assert not any(step.startswith("SCAN runs") for step in plan), plan
     opened.close()
 
 

@@ -29,7 +29,7 @@ from everloop.api.doors import Doors
 from everloop.api.mcp_server import PATHS, mcp_app
 from everloop.api.metrics import Metrics
 from everloop.api.noting import Noting
-from everloop.api.polled import Polled
+from everloop.api.polled import POLLS, Poll, Polled
 from everloop.api.rates import Rates
 from everloop.api.tracing import telemetry
 from everloop.service import access
@@ -50,8 +50,11 @@ ROUTERS = (
 )
 
 
-def create_app(installation: Installation, pages: Sequence[BaseRoute] = ()) -> FastAPI:
-    """The application of an installation, which stays the caller's to close; `pages` are served beside the API."""
+def create_app(installation: Installation, pages: Sequence[BaseRoute] = (), polls: Sequence[Poll] = ()) -> FastAPI:
+    """The application of an installation, which stays the caller's to close.
+
+    `pages` are served beside the API; `polls` are those of them that open tabs ask all the time.
+    """
     settings = installation.settings
     rates, metrics, until_the_end = Rates(settings.api_requests_per_minute), Metrics(), ExitStack()
     hosts, origins = mcp_names.names(settings)
@@ -87,6 +90,6 @@ def create_app(installation: Installation, pages: Sequence[BaseRoute] = ()) -> F
     faults.install(app)
     app.openapi = lambda: openapi.describe(app)  # type: ignore[method-assign]  # FastAPI's own way to replace it
     if not settings.otlp_endpoint:  # the short way makes no span with the route's name
-        app.add_middleware(Polled)
+        app.add_middleware(Polled, polls=(*POLLS, *polls))
     app.add_middleware(Doors, settings=settings, note=Noting(installation, rates, metrics))
     return app

@@ -152,7 +152,7 @@ _ROUND_DOCUMENT: dict[str, Json] = {
     "plan": nullable(TEXT),
     "interventions": array(ref("Intervention")),
     "candidates": array(_CANDIDATE),
-    "spend": told(nullable(ref("Spend")), "The run's spend when the round ended."),
+    "spend": told(nullable(ref("Spend")), "What the round spent; null while it is under way."),
     "started_at": TIME,
     "ended_at": nullable(TIME),
 }
@@ -172,12 +172,17 @@ _SPEND: dict[str, Json] = {
 }
 
 SCHEMAS: dict[str, Json] = {
-    "Runs": listing("RunSummary", extra={"start": told(TEXT, "How to start a run; only when there is none.")}),
+    "Runs": listing("RunRow", extra={"start": told(TEXT, "How to start a run; only when there is none.")}),
+    "RunRow": {"anyOf": [ref("RunSummary"), ref("UnreadableRow")]},
     "RunSummary": record(_SUMMARY, description="A row of the list; what `compact` asks for."),
     "RunDetail": record(_SUMMARY | _FROZEN | _BODY, description="Everything there is to know of a run."),
-    "Run": {"anyOf": [ref("RunDetail"), ref("RunSummary")], "description": "The summary where `compact` asks for it."},
+    "Run": {
+        "anyOf": [ref("RunDetail"), ref("RunSummary"), ref("UnreadableRun"), ref("UnreadableRow")],
+        "description": "The summary where `compact` asks for it.",
+    },
     "Round": record(_ROUND_DOCUMENT),
-    "Live": record(_LIVE),
+    "Live": {"anyOf": [ref("LiveView"), ref("UnreadableLive")]},
+    "LiveView": record(_LIVE),
     "Steer": record(_STEER),
     "Directive": record({"text": TEXT, "author": TEXT, "at": TIME}),
     "Control": record(

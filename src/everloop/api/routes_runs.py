@@ -16,7 +16,7 @@ from everloop.api.place import Place
 from everloop.api.signed import Signed, needing
 from everloop.errors import InvalidDirective, InvalidRequest, InvalidSteer
 from everloop.events import JsonValue
-from everloop.service import runs
+from everloop.service import history, runs
 from everloop.service.caller import Caller
 from everloop.service.permissions import Permission
 
@@ -91,10 +91,16 @@ def get_run(
     return fresh.answer(request, mark, lambda: runs.document(place, run, compact=compact, caller=caller))
 
 
-@router.get("/runs/{run}/rounds/{number}", responses=reply("Round") | refusals(404, 422))
+@router.get("/runs/{run}/rounds/{number}", responses=reply("Round") | refusals(404, 409, 422))
 def get_round(place: Place, caller: Signed, run: Run, number: Round) -> JSONResponse:
     """One round: decision, plan, interventions, candidates, reviews, summary."""
     return JSONResponse(runs.round(place, run, as_number(number), caller))
+
+
+@router.get("/runs/{run}/history", responses=reply("History", 200, 304) | refusals(404, 409))
+def get_history(request: Request, place: Place, caller: Signed, run: Run, mark: Mark) -> Response:
+    """What pictures of a run are drawn from: money and time of its rounds and phases, looks of its comparison."""
+    return fresh.answer(request, mark, lambda: history.of(place, run, caller))
 
 
 @router.get("/runs/{run}/live", responses=reply("Live", 200, 304) | refusals(404, 422))

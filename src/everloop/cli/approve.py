@@ -10,8 +10,8 @@ import click
 from everloop.cli import remote as asking
 from everloop.cli import table
 from everloop.cli.acting import JSON, acting, opened
-from everloop.cli.fields import MISSING, figure, interval, number, part, parts, word
 from everloop.cli.remote import RemoteGroup
+from everloop.fields import MISSING, figure, interval, number, part, parts, word
 
 if TYPE_CHECKING:
     from everloop.client import Client

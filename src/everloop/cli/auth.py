@@ -79,7 +79,7 @@ def _checked(found: Connection) -> Json:
 
 
 def _scope(me: Json) -> Json:
-    from everloop.cli.fields import part
+    from everloop.fields import part
 
     workspace, project = part(me, "workspace"), part(me, "project")
     return {"workspace_id": workspace.get("workspace_id"), "project_id": project.get("project_id")}

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import click
 
 from everloop.cli import remote, sentences, table
-from everloop.cli.fields import part
 from everloop.cli.remote import JSON, Ended
 from everloop.errors import InvalidRequest
+from everloop.fields import part
 
 if TYPE_CHECKING:
     from everloop.client.saved import Saved

@@ -7,8 +7,8 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from everloop.cli.fields import MISSING, dollars, figure, interval, main_score, number, part, parts, word
 from everloop.events import Json
+from everloop.fields import MISSING, dollars, figure, interval, main_score, number, part, parts, word
 
 _COLOURS = {
     "certified": "green",

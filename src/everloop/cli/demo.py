@@ -215,10 +215,11 @@ def _free(installation: Installation, stem: str) -> str:
 
 def _show(document: Json, chart_file: Path, *, as_json: bool) -> None:
     from everloop.cli.board import print_board
-    from everloop.cli.chart import chart
     from everloop.cli.saving import save
+    from everloop.language import ENGLISH
+    from everloop.pictures import scores, standalone
 
-    save(chart_file, chart(document))
+    save(chart_file, standalone(scores(document, ENGLISH)))
     if as_json:
         click.echo(json.dumps(document, indent=2, ensure_ascii=False))
     else:

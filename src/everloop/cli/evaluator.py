@@ -87,7 +87,7 @@ def _print(document: Json) -> None:
 
 
 def _lines(document: Json) -> list[tuple[str, str]]:
-    from everloop.cli.fields import figure, interval, number, part, word
+    from everloop.fields import figure, interval, number, part, word
 
     area, irrelevant, probes = part(document, "auc"), part(document, "irrelevant"), part(document, "probes")
     held, low = word(document["held_out_n"]), number(document, "irrelevant_low")

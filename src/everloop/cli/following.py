@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from everloop.cli import remote, sentences
-from everloop.cli.fields import parts, word
 from everloop.cli.table import plain
+from everloop.fields import parts, word
 
 if TYPE_CHECKING:
     from everloop.client import Client

@@ -114,7 +114,7 @@ def log(
 
 
 def _printed(page: Json) -> None:
-    from everloop.cli.fields import parts
+    from everloop.fields import parts
 
     for one in parts(page, "items"):
         for line in str(one.get("content") or "").splitlines():
@@ -152,8 +152,8 @@ def submit(kind: str, file: TextIO, request_id: str | None, wait: bool, timeout_
 
 def _left(client: Client, job: Json) -> str | None:
     """Where the checkpoint of a completed job is."""
-    from everloop.cli.fields import part
     from everloop.client import RemoteError
+    from everloop.fields import part
 
     if job.get("status") != "completed":
         return None

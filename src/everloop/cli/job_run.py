@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TextIO
 import click
 
 from everloop.cli import job_run_shown, remote, table
+from everloop.cli.job_run_report import report
 from everloop.cli.remote import JSON
 
 if TYPE_CHECKING:
@@ -22,6 +23,9 @@ _COUNT = click.IntRange(min=1)
 @click.group()
 def run() -> None:
     """Start, follow, steer and stop improvement runs."""
+
+
+run.add_command(report)
 
 
 @run.command("list")

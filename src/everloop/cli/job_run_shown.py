@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Sequence
 import click
 
 from everloop.cli import following, table
-from everloop.cli.fields import dollars, figure, interval, main_score, number, part, parts, word
 from everloop.events import Json, JsonValue
+from everloop.fields import dollars, figure, interval, main_score, number, part, parts, word
 
 COLUMNS = ("RUN", "STATE", "ROUND", "BEST", "SPENT", "UPDATED")
 ENDED = frozenset({"paused", "stopped", "failed", "finished"})

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from everloop.cli import remote, table
-from everloop.cli.fields import MISSING, dollars, word
+from everloop.fields import MISSING, dollars, word
 
 if TYPE_CHECKING:
     from everloop.events import Json, JsonValue

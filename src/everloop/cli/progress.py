@@ -14,9 +14,9 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from everloop.cli.fields import MISSING, dollars, figure, number, part, parts, word
 from everloop.cli.watch import Evidence, Family, Watch
 from everloop.events import Json
+from everloop.fields import MISSING, dollars, figure, number, part, parts, word
 
 ENDED = frozenset({"finished", "failed", "stopped", "paused"})
 """States that a run does not leave by itself."""

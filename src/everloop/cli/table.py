@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 
 import click
 
-from everloop.cli.fields import word
 from everloop.events import Json, JsonValue
+from everloop.fields import word
 
 WRAPPED = frozenset({"REASON", "REASONS", "SUMMARY", "TEXT", "WHAT", "WHY", "EXPECTED", "RISK", "NAME", "MAY", "USES"})
 """Columns of words: these alone are broken into lines. An id, a path or a figure never is: it would be copied wrong."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass, field
 
-from everloop.cli.fields import MISSING, number, part, parts, word
 from everloop.events import Json
+from everloop.fields import MISSING, number, part, parts, word
 
 RECENT = 8
 """Events shown."""

@@ -96,6 +96,7 @@ OPERATIONS: Mapping[str, Operation] = {
     "start_run": Operation("POST", RUNS, document=True),
     "run": Operation("GET", RUNS + "/{run}", query=("compact",)),
     "round": Operation("GET", RUNS + "/{run}/rounds/{number}"),
+    "history": Operation("GET", RUNS + "/{run}/history"),
     "live": Operation("GET", RUNS + "/{run}/live", query=("since",)),
     "steer": Operation("POST", RUNS + "/{run}/steer", body=("text",)),
     "directive": Operation("POST", RUNS + "/{run}/directives", body=("text",)),

@@ -28,6 +28,10 @@ class RunCalls(Calls[Answer]):
         """One round with everything."""
         return self._call("round", run=run, number=number)
 
+    def history(self, run: str) -> Answer:
+        """What a run's pictures are drawn from: money and time of its rounds, looks of its newest comparison."""
+        return self._call("history", run=run)
+
     def live(self, run: str, *, since: int | None = None) -> Answer:
         """What the run does now, with the first 200 events after `since`, or the newest 200."""
         return self._call("live", run=run, since=since)

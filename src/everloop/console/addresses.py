@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import quote, urlencode, urlsplit
 
 from starlette.requests import HTTPConnection
 
@@ -13,20 +13,33 @@ NEXT = 512
 def under_root(request: HTTPConnection, path: str, **query: str) -> str:
     """The address of a path of this application, below the proxy's path where there is one."""
     root = str(request.scope.get("root_path", "")).rstrip("/")
-    asked = urlencode({name: value for name, value in query.items() if value})
-    return f"{root}{path}?{asked}" if asked else f"{root}{path}"
+    query_text = urlencode({name: value for name, value in query.items() if value})
+    return f"{root}{path}?{query_text}" if query_text else f"{root}{path}"
 
 
-def own_path(asked: str) -> str:
-    """`asked` if it is a path of this application, else ``/``: nobody is sent on to another site.
+def asked_path(request: HTTPConnection) -> str:
+    """The path that was asked for, without the proxy's, whether the proxy takes that off or not."""
+    root, path = str(request.scope.get("root_path", "")).rstrip("/"), str(request.scope["path"])
+    below = path.removeprefix(root)
+    return quote(below if root and below.startswith("/") else path, safe="/:%")
+
+
+def asked(request: HTTPConnection) -> str:
+    """The path and the query that were asked for."""
+    path, query = asked_path(request), request.url.query
+    return f"{path}?{query}" if query else path
+
+
+def own_path(wanted: str) -> str:
+    """`wanted` if it is a path of this application, else ``/``: nobody is sent on to another site.
 
     Browsers take ``//host``, ``/\\host`` and the like for other sites, and drop tabs and line ends on the way.
     """
-    plain = asked.isascii() and asked.isprintable() and "\\" not in asked and len(asked) <= NEXT
-    if not plain or not asked.startswith("/") or asked.startswith("//"):
+    plain = wanted.isascii() and wanted.isprintable() and "\\" not in wanted and len(wanted) <= NEXT
+    if not plain or not wanted.startswith("/") or wanted.startswith("//"):
         return "/"
     try:
-        parts = urlsplit(asked)
+        parts = urlsplit(wanted)
     except ValueError:
         return "/"
-    return asked if not parts.scheme and not parts.netloc else "/"
+    return wanted if not parts.scheme and not parts.netloc else "/"

@@ -6,9 +6,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from everloop.api.cookie_names import SESSION, cookie_name, is_secure
+from everloop.language import Language, chosen
 
 FORM = "everloop_form"
 """Random text that a form's token is made with."""
+LANGUAGE = "everloop_language"
+"""Tag of the language that the reader switched to."""
 JOURNEY = "everloop_journey"
 """What `SingleSignOn.begin` has the browser keep."""
 
@@ -26,6 +29,12 @@ def form(request: Request) -> str:
 def journey(request: Request) -> str:
     """The way to the identity provider that was begun in this browser; empty without one."""
     return request.cookies.get(cookie_name(request, JOURNEY), "")
+
+
+def language(request: Request) -> Language:
+    """The language of whoever asks: what this browser was switched to, else what it asks for."""
+    kept = request.cookies.get(cookie_name(request, LANGUAGE))
+    return chosen(kept, request.headers.get("accept-language", ""))
 
 
 def put(request: Request, response: Response, base: str, value: str, seconds: float | None = None) -> None:
@@ -47,4 +56,4 @@ def drop(request: Request, response: Response, base: str) -> None:
     response.delete_cookie(name, path="/", secure=is_secure(request), httponly=True, samesite="lax")
 
 
-__all__ = ["FORM", "JOURNEY", "SESSION", "drop", "form", "journey", "put", "session"]
+__all__ = ["FORM", "JOURNEY", "LANGUAGE", "SESSION", "drop", "form", "journey", "language", "put", "session"]

@@ -50,10 +50,34 @@ def token(secret: str, session: str) -> str:
     return hmac.new(secret.encode(), session.encode(), hashlib.sha256).hexdigest()
 
 
+def masked(token: str) -> str:
+    """The token as one page carries it: other bytes each time.
+
+    Pages are compressed; of text that stays the same, their length would tell a little with each page.
+    """
+    raw = bytes.fromhex(token)
+    mask = secrets.token_bytes(len(raw))
+    return (mask + _xor(mask, raw)).hex()
+
+
+def unmasked(carried: str) -> str:
+    """The token that a page carried; empty for anything else."""
+    try:
+        raw = bytes.fromhex(carried)
+    except ValueError:
+        return ""
+    half = len(raw) // 2
+    return _xor(raw[:half], raw[half:]).hex() if len(raw) == 2 * half else ""
+
+
+def _xor(one: bytes, other: bytes) -> bytes:
+    return bytes(left ^ right for left, right in zip(one, other, strict=True))
+
+
 def check(request: Request, form: Mapping[str, str]) -> None:
     """AccessDenied for a form that another site's page sent, or that is of another session."""
     secret, session = cookies.form(request), cookies.session(request)
-    good = hmac.compare_digest(token(secret, session).encode(), form.get(TOKEN, "").encode())
+    good = hmac.compare_digest(token(secret, session).encode(), unmasked(form.get(TOKEN, "")).encode())
     if "origin" in request.headers and not own_origin(request):
         then = "Open the page here and try again; behind a proxy, set EVERLOOP_PUBLIC_URL"
         raise AccessDenied("this form comes from another site", then=then)

@@ -6,7 +6,7 @@ from starlette.responses import Response
 
 from everloop.console import pages
 from everloop.console.visits import Visit
-from everloop.errors import AccessDenied, InvalidRequest
+from everloop.errors import AccessDenied, EverloopError, InvalidRequest
 from everloop.service import grants, sessions
 from everloop.service.person import person_of
 
@@ -14,7 +14,7 @@ GRANT = "cli_login"
 """Field that names a grant."""
 
 
-def grant_page(visit: Visit, grant_id: str, wrong: str = "", status: int = 200) -> Response:
+def grant_page(visit: Visit, grant_id: str, wrong: EverloopError | None = None, status: int = 200) -> Response:
     """The page that asks; `wrong`: why the last try did not work. For a grant that cannot be decided, why."""
     caller = visit.person()
     grants.waiting(visit.place, grant_id)
@@ -45,5 +45,5 @@ def decide(visit: Visit) -> Response:
         grants.approve(visit.place, grant_id, visit.asked("code"), acting)
     except InvalidRequest as error:
         visit.request.state.code = error.code
-        return grant_page(visit, grant_id, error.message, 422)
+        return grant_page(visit, grant_id, error, 422)
     return pages.shown(visit.request, "granted.html", approved=True, project_id=acting.project_id)

@@ -8,7 +8,7 @@ from everloop.console import cookies, pages
 from everloop.console.addresses import own_path, under_root
 from everloop.console.grant import GRANT, grant_page
 from everloop.console.visits import Page, Visit, stranger
-from everloop.errors import Unauthorized
+from everloop.errors import EverloopError, Unauthorized
 from everloop.service import access, sessions
 from everloop.service.single_sign_on import SingleSignOn
 
@@ -20,7 +20,7 @@ def sign_in_page(sso: SingleSignOn) -> Page:
         grant_id = visit.asked(GRANT)
         if visit.caller is not None:
             return grant_page(visit, grant_id) if grant_id else pages.gone_to(visit.request, own_path(_next(visit)))
-        return form(visit, sso, "")
+        return form(visit, sso)
 
     return page
 
@@ -35,13 +35,13 @@ def password(sso: SingleSignOn) -> Page:
             )
         except Unauthorized as error:
             visit.request.state.code = error.code
-            return form(visit, sso, error.message, status=401)
+            return form(visit, sso, error, status=401)
         return signed_in(visit, token, _next(visit))
 
     return page
 
 
-def form(visit: Visit, sso: SingleSignOn, wrong: str, status: int = 200) -> Response:
+def form(visit: Visit, sso: SingleSignOn, wrong: EverloopError | None = None, status: int = 200) -> Response:
     """The sign-in form; `wrong`: why the last try did not work."""
     context = {"next": own_path(_next(visit)), "email": visit.asked("email"), "wrong": wrong, "sso": sso.offered}
     return pages.shown(visit.request, "sign_in.html", status, **context)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
+from sqlalchemy.exc import DBAPIError
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
@@ -13,11 +14,14 @@ from starlette.responses import Response
 from everloop.api.rates import Rates, network
 from everloop.api.signed import address_of
 from everloop.console import cookies, forms, pages
+from everloop.console.addresses import asked
 from everloop.console.turns import Turns
-from everloop.errors import EverloopError, Unauthorized
-from everloop.service import access
+from everloop.errors import EverloopError, NotFound, ProjectAccessDenied, StoreUnavailable, Unauthorized
+from everloop.language import Language
+from everloop.service import access, sessions
 from everloop.service.caller import Caller
 from everloop.service.installation import Installation
+from everloop.store.database import transient
 
 T = TypeVar("T")
 
@@ -50,8 +54,42 @@ class Visit:
             raise Unauthorized("you are not signed in", then="Sign in, then try again")
         return self.caller
 
+    @property
+    def here(self) -> str:
+        """The path of the project that the page is in, such as ``/local/local``."""
+        return "/{workspace}/{project}".format(**self.request.path_params)
+
+    @property
+    def language(self) -> Language:
+        """The reader's language: the one they switched to, else what their browser asks for."""
+        return cookies.language(self.request)
+
 
 Page = Callable[[Visit], Response]
+
+
+def in_project(page: Page) -> Page:
+    """A page below ``/WORKSPACE/PROJECT``: the visit's caller is the person as they act in that project.
+
+    Who is not signed in is sent to do that. NotFound, the same words for both, where the person is no member of the
+    project or there is none.
+    """
+
+    def scoped(visit: Visit) -> Response:
+        if visit.caller is None:
+            return pages.gone_to(visit.request, "/sign-in", next=asked(visit.request))
+        wanted = visit.request.path_params
+        unknown = NotFound("this project is not known", then="See your projects on the first page")
+        try:
+            acting = sessions.acting_in(visit.place, visit.caller, wanted["project"])
+        except ProjectAccessDenied as error:
+            raise unknown from error
+        if acting.workspace_id != wanted["workspace"]:
+            raise unknown
+        visit.request.state.caller = acting
+        return page(replace(visit, caller=acting))
+
+    return scoped
 
 
 def endpoint(place: Installation, page: Page, turns: Turns | None = None) -> Callable[[Request], Awaitable[Response]]:
@@ -68,6 +106,10 @@ def endpoint(place: Installation, page: Page, turns: Turns | None = None) -> Cal
             return await run_in_threadpool(_visited, place, page, request, form)
         except EverloopError as error:
             return pages.told(request, error)
+        except DBAPIError as error:
+            if not transient(error):
+                raise
+            return pages.told(request, StoreUnavailable("the database does not answer", why=str(error.orig)))
 
     return answer
 

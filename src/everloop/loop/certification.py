@@ -20,6 +20,7 @@ from everloop.loop.finding import Finding, found, record
 from everloop.loop.journal import Done, nothing
 from everloop.loop.kinds import kind_of
 from everloop.loop.lines import Lines
+from everloop.loop.looking import Looking
 from everloop.loop.measure import Measure, by_family
 from everloop.store import approvals
 from everloop.store import itemsets as stored_sets
@@ -58,10 +59,12 @@ def _certify(context: Context, row: RunRow, number: int, key: str, last: bool) -
     unmoved = lines.head == lines.certified
     if unmoved or not context.gate.wants_certification(lines.gate, last=last):
         return Done({"decision": None, "version": None})
-    finding, draw = _compare(context, lines, number)
+    looking = Looking(context, lines, number)
+    finding, draw = _compare(context, lines, number, looking)
 
     def used(tx: Connection) -> None:
         attempt = lines.gate.attempts + 1
+        looking.keep(tx)
         draw.keep(tx, context.run)
         stored_sets.renew(tx, context.run, "certify", attempt, len(draw.items), 1)
         stored_sets.use(tx, context.run, "certify", attempt)
@@ -120,8 +123,8 @@ def _violations(finding: Finding, word: ApprovalRow | None) -> list[JsonValue]:
     return [f"approval: rejected by {word.decided_by}: {word.reason}"]
 
 
-def _compare(context: Context, lines: Lines, number: int) -> tuple[Finding, itemsets.Draw]:
-    """Measure pairs until the gate has decided.
+def _compare(context: Context, lines: Lines, number: int, looking: Looking) -> tuple[Finding, itemsets.Draw]:
+    """Measure pairs until the gate has decided; each time it is asked is a look.
 
     Answers are keyed by the attempt, not by the workflow's generation: after a pause those that had come are not paid
     again.
@@ -134,7 +137,10 @@ def _compare(context: Context, lines: Lines, number: int) -> tuple[Finding, item
     while True:
         answered = len(certified) - certified.count(None)
         known = certified.count(True) / answered if answered else rate
-        verdict = context.gate.certify(lines.gate, Tally.of(head, certified), known)
+        tally = Tally.of(head, certified)
+        verdict = context.gate.certify(lines.gate, tally, known)
+        if head:
+            looking.look(tally, verdict)
         if verdict.ruling is not Ruling.MORE:
             break
         more = itemsets.fresh(context, "certify", verdict.more, after=draw)

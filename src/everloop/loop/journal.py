@@ -20,6 +20,7 @@ from everloop.loop.lines import Lines
 from everloop.store import events, phases, runs
 from everloop.store.database import Database
 from everloop.store.runs import RunRow
+from everloop.values import iso, utcnow
 
 log = logging.getLogger("everloop.loop")
 
@@ -125,33 +126,35 @@ class Journal:
         if row is None:
             return known or {}
         self.observer(key.phase, "begin")
+        begun = iso(utcnow())
         if key.announce:
             self.database.retrying(lambda: self._announce(key))
         written: Json | RunRow = row
         while isinstance(written, RunRow):
-            written = self._attempt(key, work, written)
+            written = self._attempt(key, work, written, begun)
         self.observer(key.phase, "committed")
         return written
 
-    def _attempt(self, key: _Key, work: Callable[[RunRow], Done], row: RunRow) -> Json | RunRow:
+    def _attempt(self, key: _Key, work: Callable[[RunRow], Done], row: RunRow, begun: str | None) -> Json | RunRow:
         """Work and write; the run's row as it is now when what the work rested on has changed meanwhile."""
         done = self.database.retrying(lambda: work(row))
         self.observer(key.phase, "worked")
-        return self.database.retrying(lambda: self._commit(key, done))
+        return self.database.retrying(lambda: self._commit(key, done, begun))
 
     def _announce(self, key: _Key) -> None:
         with self.database.write(worker=self.worker) as tx:
             runs.update(tx, self.run, phase=key.phase)
 
-    def _commit(self, key: _Key, done: Done) -> Json | RunRow:
+    def _commit(self, key: _Key, done: Done, begun: str | None) -> Json | RunRow:
         with self.database.write(durable=key.spends, worker=self.worker) as tx:
             # the run's row before anything else: who steers, stops or decides comes before all of this or after it
             row = runs.require(tx, self.run, lock=True)
             if any(getattr(row, name) != value for name, value in done.rests_on.items()):
                 known = phases.get(tx, self.run, key.round, key.phase, key.candidate)
                 return row if known is None else known
-            if not phases.add(tx, self.run, key.round, key.phase, key.candidate, done.result):
-                return phases.get(tx, self.run, key.round, key.phase, key.candidate) or {}
+            at = (key.round, key.phase, key.candidate)
+            if not phases.add(tx, self.run, *at, done.result, started_at=begun):
+                return phases.get(tx, self.run, *at) or {}
             done.write(tx)
             columns: dict[str, object] = dict(done.columns)
             if done.lines is not None:

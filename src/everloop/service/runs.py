@@ -9,7 +9,7 @@ from typing import TypeVar
 from sqlalchemy import Connection
 
 from everloop.domains.registry import domain as find_domain
-from everloop.errors import Conflict, InvalidDirective, InvalidRequest, InvalidSteer, RunNotActive
+from everloop.errors import Conflict, InvalidDirective, InvalidRequest, InvalidSteer, RunNotActive, RunUnreadable
 from everloop.events import Event, EventKind, Json, JsonValue
 from everloop.evidence.protocol import EvaluationProtocol
 from everloop.ledger import caps
@@ -17,16 +17,17 @@ from everloop.loop.prompted_student import identity
 from everloop.operators.auditors import panel as find_panel
 from everloop.operators.registry import operator as find_operator
 from everloop.remote.launchers.registry import launcher as find_launcher
-from everloop.service import new_run, protocols, visibility
+from everloop.service import new_run, protocols, unreadable, visibility
 from everloop.service.caller import LOCAL, Caller
-from everloop.service.document import live_document, round_document, run_document, summary_row, summary_rows
+from everloop.service.document import live_document, round_document, run_document, summary_row
 from everloop.service.installation import Installation
+from everloop.service.listed import listed
 from everloop.service.pages import Page, checked_limit, page, place_of
 from everloop.service.permissions import Permission
 from everloop.service.request import ROUNDS, StartRequest, text_of, whole
 from everloop.service.roles import choose
 from everloop.store import approvals, directives, events, gates, phases, runs, steers
-from everloop.store.runs import RunRow
+from everloop.store.runs import RunRow, Wanted
 from everloop.students.registry import trainer as find_trainer
 from everloop.values import iso, utcnow
 
@@ -93,9 +94,12 @@ def document(
 ) -> Json:
     """The run document (one shape for every interface), or its summary row; RunNotFound for an unknown run."""
     caller.require(Permission.READ)
-    with installation.database.read() as tx:
-        row = visibility.require(tx, run, caller)
-        return summary_row(tx, row) if compact else run_document(tx, row, rounds)
+    try:
+        with installation.database.read() as tx, unreadable.refused(run):
+            row = visibility.require(tx, run, caller)
+            return summary_row(tx, row) if compact else run_document(tx, row, rounds)
+    except RunUnreadable as error:
+        return unreadable.summary(run, error) if compact else unreadable.detail(run, error)
 
 
 def round(installation: Installation, run: str, number: JsonValue, caller: Caller = LOCAL) -> Json:  # noqa: A001 - its noun
@@ -103,15 +107,26 @@ def round(installation: Installation, run: str, number: JsonValue, caller: Calle
     caller.require(Permission.READ)
     with installation.database.read() as tx:
         row = visibility.require(tx, run, caller)
-        return round_document(tx, row, whole(number, "round", 1, 2**31 - 1))
+        wanted = whole(number, "round", 1, 2**31 - 1)
+        with unreadable.refused(run):
+            return round_document(tx, row, wanted)
 
 
 def live(installation: Installation, run: str, since: JsonValue = None, caller: Caller = LOCAL) -> Json:
     """What the run does right now: state, phase, events after `since` (at most 200), steers, jobs, spend."""
     caller.require(Permission.READ)
-    with installation.database.read() as tx:
-        row = visibility.require(tx, run, caller)
-        return live_document(tx, row, None if since is None else whole(since, "since", 0, 2**53))
+    try:
+        with installation.database.read() as tx:
+            row = visibility.require(tx, run, caller)
+            seq = _since(since)
+            with unreadable.refused(run):
+                return live_document(tx, row, seq)
+    except RunUnreadable as error:
+        return unreadable.live(run, error, _since(since))
+
+
+def _since(value: JsonValue) -> int | None:
+    return None if value is None else whole(value, "since", 0, 2**53)
 
 
 def mark(installation: Installation, run: str, caller: Caller = LOCAL) -> str:
@@ -126,16 +141,21 @@ START = "No runs yet. Start one with POST /v1/agent-runs/rsi/runs, the MCP tool 
 
 
 def pages(
-    installation: Installation, *, limit: JsonValue = None, cursor: str | None = None, caller: Caller = LOCAL
+    installation: Installation,
+    *,
+    limit: JsonValue = None,
+    cursor: str | None = None,
+    group: str | None = None,
+    caller: Caller = LOCAL,
 ) -> Page:
-    """A page of the summary rows of the runs the caller sees, newest update first."""
+    """A page of the summary rows of the runs the caller sees, newest update first; `group`: only those of one."""
     caller.require(Permission.READ)
     most, before = checked_limit(limit), place_of(cursor, 2)
     project = None if caller.sees_all else caller.project_id
     with installation.database.read() as tx:
-        rows = runs.listing(tx, limit=most + 1, before=(before[0], before[1]) if before else None, project_id=project)
-        told = summary_rows(tx, rows)
-        return page(rows, most, lambda row: (row.updated_at, row.run), lambda row: told[row.run])
+        last = (before[0], before[1]) if before else None
+        rows = listed(tx, Wanted(limit=most + 1, before=last, project_id=project, group=group))
+        return page(rows, most, lambda row: (row.updated_at, row.run), lambda row: row.told)
 
 
 def listing(installation: Installation, limit: int = 25, caller: Caller = LOCAL) -> list[Json]:

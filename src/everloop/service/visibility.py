@@ -11,6 +11,7 @@ import re
 from sqlalchemy import Connection
 
 from everloop.errors import RunNotFound
+from everloop.service import unreadable
 from everloop.service.caller import Caller
 from everloop.store import freshness, runs
 from everloop.store.freshness import Freshness
@@ -20,8 +21,15 @@ _RUN = re.compile(r"[a-z0-9-]{1,64}")
 
 
 def require(tx: Connection, run: str, caller: Caller, *, lock: bool = False) -> RunRow:
-    """The run, if the caller sees it. RunNotFound, the same words for both, when it does not or there is none."""
-    row = runs.get(tx, run, lock=lock) if _RUN.fullmatch(run) else None
+    """The run, if the caller sees it. RunNotFound, the same words for both, when it does not or there is none.
+
+    RunUnreadable when it is one that the caller sees, and its row makes no sense.
+    """
+    try:
+        row = runs.get(tx, run, lock=lock) if _RUN.fullmatch(run) else None
+    except unreadable.FAULTS as fault:
+        mark(tx, run, caller)
+        raise unreadable.error(run, fault) from fault
     if row is None or not _seen(tx, run, row, caller):
         raise _unknown(run)
     return row

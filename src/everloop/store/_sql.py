@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import sqlalchemy as sa
 from sqlalchemy import Connection, Table
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import RowMapping
@@ -43,6 +44,18 @@ def raise_to(tx: Connection, table: Table, column: str, rows: Sequence[Mapping[s
     keys, new = [one.name for one in table.primary_key], statement.excluded[column]
     raising = statement.on_conflict_do_update(index_elements=keys, set_={column: new}, where=table.c[column] < new)
     tx.execute(raising, [dict(row) for row in rows])
+
+
+def replace_changed(tx: Connection, table: Table, rows: Sequence[Mapping[str, Any]], *, but: str) -> None:
+    """Insert rows; one whose key is there is replaced where any column but `but` differs, and stays otherwise."""
+    if not rows:
+        return
+    statement = _insert(tx, table)
+    keys = [one.name for one in table.primary_key]
+    rest = {one.name: statement.excluded[one.name] for one in table.columns if one.name not in keys}
+    differs = [table.c[name].is_distinct_from(new) for name, new in rest.items() if name != but]
+    replacing = statement.on_conflict_do_update(index_elements=keys, set_=rest, where=sa.or_(*differs))
+    tx.execute(replacing, [dict(row) for row in rows])
 
 
 def upsert(tx: Connection, table: Table, values: Mapping[str, Any]) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 from sqlalchemy import Connection
 
-from everloop.store.tables import approvals, caps, jobs, runs, steers
+from everloop.store.tables import approvals, caps, jobs, looks, runs, steers
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,13 +23,14 @@ class Freshness:
 
 
 _RUN: sa.BindParameter[str] = sa.bindparam("wanted")
-# Figures that change without an event: jobs under way, money and requests, steers that wait, approvals decided.
+# Figures that change without an event: jobs under way, money and requests, steers that wait, approvals decided, looks.
 _PARTS = (
     sa.select(sa.func.max(jobs.c.updated_at)).where(jobs.c.run == _RUN).scalar_subquery(),
     sa.select(sa.func.sum(caps.c.spent)).where(caps.c.run == _RUN).scalar_subquery(),
     sa.select(sa.func.sum(caps.c.reserved)).where(caps.c.run == _RUN).scalar_subquery(),
     sa.select(sa.func.count()).where(steers.c.run == _RUN, steers.c.status == "queued").scalar_subquery(),
     sa.select(sa.func.max(approvals.c.decided_at)).where(approvals.c.run == _RUN).scalar_subquery(),
+    sa.select(sa.func.max(looks.c.at)).where(looks.c.run == _RUN).scalar_subquery(),
 )
 _STATE = (runs.c.generation, runs.c.state, runs.c.last_seq, runs.c.updated_at, runs.c.stop_requested)
 _QUERY = sa.select(runs.c.workspace_id, runs.c.project_id, *_STATE, *_PARTS).where(runs.c.run == _RUN)

@@ -28,7 +28,7 @@ class RoundRow:
     plan: str | None
     """What was planned, in a sentence."""
     spend: Json | None
-    """The run's spend when the round ended."""
+    """What the round spent; None while it is under way."""
     started_at: str
     """ISO time."""
     ended_at: str | None

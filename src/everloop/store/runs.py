@@ -122,6 +122,24 @@ class RunSummary:
     """ISO time."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """Which runs a list shows.
+
+    Those of a project are its own, and those without an owner that a job of it names. Each of the two reads one range
+    of an index, however many runs there are; one condition for both would sort them all.
+    """
+
+    limit: int = 25
+    """How many."""
+    before: tuple[str, str] | None = None
+    """(updated_at, run) of the last row of the page before; None for the first page."""
+    project_id: str | None = None
+    """Only what this project sees; None: all."""
+    group: str | None = None
+    """Only those of one group of the console; None: all."""
+
+
 # Built once: building a statement costs more than carrying it out.
 _GET = sa.select(runs).where(runs.c.run == sa.bindparam("wanted"))
 _LOCK = _GET.with_for_update()
@@ -150,25 +168,37 @@ def require(tx: Connection, run: str, *, lock: bool = False) -> RunRow:
     return row
 
 
-def listing(
-    tx: Connection, *, limit: int = 25, before: tuple[str, str] | None = None, project_id: str | None = None
-) -> list[RunSummary]:
-    """Newest update first; `before`: (updated_at, run) of the last row of the page before.
+def listing(tx: Connection, wanted: Wanted) -> list[RunSummary]:
+    """Newest update first."""
+    return [make(RunSummary, one) for one in _found(tx, wanted, _SUMMARY).mappings()]
 
-    `project_id`: only what that project sees: its own runs, and those without an owner that a job of it names. Each of
-    the two reads one range of an index, however many runs there are; one condition for both would sort them all.
-    """
-    values: dict[str, Any] = {"most": limit, "project": project_id}
-    if before is not None:
-        values |= {"at": before[0], "last": before[1]}
-    found = tx.execute(_listing(of_project=project_id is not None, further=before is not None), values)
-    return [make(RunSummary, one) for one in found.mappings()]
+
+def places(tx: Connection, wanted: Wanted) -> list[tuple[str, str]]:
+    """(run, updated_at) of the same rows, which can be read whatever else of a row cannot."""
+    return [(one.run, one.updated_at) for one in _found(tx, wanted, ("run", "updated_at"))]
+
+
+def summary(tx: Connection, run: str) -> RunSummary:
+    """What a list tells of one run."""
+    query = sa.select(*(runs.c[name] for name in _SUMMARY)).where(runs.c.run == run)
+    return make(RunSummary, tx.execute(query).mappings().one())
+
+
+_SUMMARY = tuple(field.name for field in fields(RunSummary))
+
+
+def _found(tx: Connection, wanted: Wanted, columns: tuple[str, ...]) -> sa.CursorResult[tuple[Any, ...]]:
+    values: dict[str, Any] = {"most": wanted.limit, "project": wanted.project_id, "group": wanted.group}
+    if wanted.before is not None:
+        values |= {"at": wanted.before[0], "last": wanted.before[1]}
+    shape = (wanted.project_id is not None, wanted.before is not None, wanted.group is not None)
+    return tx.execute(_listing(columns, *shape), values)
 
 
 @cache
-def _listing(*, of_project: bool, further: bool) -> sa.Select[tuple[Any, ...]]:
+def _listing(columns: tuple[str, ...], of_project: bool, further: bool, of_group: bool) -> sa.Select[tuple[Any, ...]]:
     """The statement of a page; built once, for building it costs more than carrying it out."""
-    newest = _newest(further=further)
+    newest = _newest(columns, further=further, of_group=of_group)
     if not of_project:
         return newest
     project: sa.BindParameter[str] = sa.bindparam("project")
@@ -182,9 +212,11 @@ def _listing(*, of_project: bool, further: bool) -> sa.Select[tuple[Any, ...]]:
 _MOST: sa.BindParameter[int] = sa.bindparam("most", type_=sa.Integer)
 
 
-def _newest(*, further: bool) -> sa.Select[tuple[Any, ...]]:
-    columns = (runs.c[field.name] for field in fields(RunSummary))
-    query = sa.select(*columns).order_by(runs.c.updated_at.desc(), runs.c.run.desc()).limit(_MOST)
+def _newest(columns: tuple[str, ...], *, further: bool, of_group: bool) -> sa.Select[tuple[Any, ...]]:
+    shown = (runs.c[name] for name in columns)
+    query = sa.select(*shown).order_by(runs.c.updated_at.desc(), runs.c.run.desc()).limit(_MOST)
+    if of_group:
+        query = query.where(runs.c.group == sa.bindparam("group"))
     if not further:
         return query
     last = sa.tuple_(sa.bindparam("at", type_=sa.String), sa.bindparam("last", type_=sa.String))

@@ -57,6 +57,8 @@ class Verdict:
     """Natural log of the e-value; None where the policy has none."""
     threshold: float | None = None
     """What the estimate (screens) or log_e (certification) is held against; None where there is none."""
+    futility: float | None = None
+    """Natural log of the e-value against the least gain worth finding; None before the first look, or without one."""
 
 
 @dataclass(frozen=True, slots=True)

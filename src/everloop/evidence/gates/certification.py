@@ -31,16 +31,23 @@ class SequentialTest:
         """
         used = tally.pairs + tally.candidate_missing + tally.baseline_missing
         evidence, threshold = log_e(tally.wins, tally.losses), -log(alpha)
-        ruling, more = self._rule(tally, used, rate, evidence, threshold)
-        return Verdict(ruling, more, tally.estimate, evidence, threshold)
-
-    def _rule(self, tally: Tally, used: int, rate: float, evidence: float, threshold: float) -> tuple[Ruling, int]:
         least = min(self.least, self.max_pairs)
         if used < least:
-            return Ruling.MORE, max(least - used, min(self.batch, self.max_pairs - used))
-        if evidence >= threshold:
+            more = max(least - used, min(self.batch, self.max_pairs - used))
+            return Verdict(Ruling.MORE, more, tally.estimate, evidence, threshold)
+        futility = log_futility(tally, d_min(rate))
+        ruling, more = self._rule(used, evidence >= threshold, futility >= self.log_futile)
+        return Verdict(ruling, more, tally.estimate, evidence, threshold, futility)
+
+    @property
+    def log_futile(self) -> float:
+        """What futility is held against, as a natural log."""
+        return -log(self.beta)
+
+    def _rule(self, used: int, shown: bool, futile: bool) -> tuple[Ruling, int]:
+        if shown:
             return Ruling.SHOWN, 0
-        if log_futility(tally, d_min(rate)) >= -log(self.beta):
+        if futile:
             return Ruling.FUTILE, 0
         if used >= self.max_pairs:
             return Ruling.BUDGET, 0

@@ -1,0 +1,14 @@
+"""What goes on in a project: runs, spend, and what needs a person."""
+
+from __future__ import annotations
+
+from starlette.responses import Response
+
+from everloop.console import pages
+from everloop.console.visits import Visit
+from everloop.service import overview as overviews
+
+
+def overview(visit: Visit) -> Response:
+    """``/overview`` of a project."""
+    return pages.framed(visit, "overview.html", overview=overviews.of(visit.place, visit.person()))

@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Callable, Iterator
+
+import pytest
+import stored
+from visiting import Reader, Site
+
+from everloop.store import workers
+
+OVERVIEW = "/local/local/overview"
+
+
+@pytest.fixture
+def own(another_site: Callable[..., Site]) -> Site:
+    """A server of the test's own: the overview tells of everything in a project."""
+    return another_site()
+
+
+@pytest.fixture
+def guest(own: Site) -> Iterator[Reader]:
+    made = Reader(own)
+    made.enter()
+    yield made
+    made.client.close()
+
+
+def section(reader: Reader, name: str) -> str:
+    """The words of a section of the page."""
+    inside = reader.page.text.partition(f'<section aria-labelledby="{name}">')[2].partition("</section>")[0]
+    return " ".join(html.unescape(re.sub(r"<[^>]*>", " ", inside)).split())
+
+
+def test_a_project_without_anything_says_so(guest: Reader) -> None:
+    guest.get(OVERVIEW)
+    assert "Nothing waits for a person." in section(guest, "attention")
+    assert "No run is active." in section(guest, "active")
+
+
+def test_runs_at_work_show_what_they_have_spent_of_their_caps(guest: Reader, own: Site) -> None:
+    stored.running(own.place, "at-work")
+    guest.get(OVERVIEW)
+    words = section(guest, "active")
+    assert "at-work" in words and "running" in words and "5 / 8" in words
+    assert re.search(r"\$0\.\d+ of \$5\.00", words) and re.search(r"\$0\.\d+ of \$8\.00", words)
+    assert f'href="{OVERVIEW.removesuffix("/overview")}/rsi/model-loops/at-work"' in guest.page.text
+    assert re.findall(r'<meter class="spent" min="0" max="(.*?)" value="0\.\d+"', guest.page.text) == ["5.0", "8.0"]
+
+
+def test_what_needs_a_person_says_why(guest: Reader, own: Site) -> None:
+    stored.paused(own.place, "asks")
+    stored.failed(own.place, "broken")
+    stored.stopped(
+        own.place, "spent", state="paused", error={"code": "CAP_REACHED", "message": "usd_cap is used up: it was $8"}
+    )
+    guest.get(OVERVIEW)
+    words = section(guest, "attention")
+    assert "r1c1 of run asks waits for an approval" in words
+    assert "KeyError in phase evaluate of round 2." in words
+    assert "Usd_cap is used up: it was $8." in words
+
+
+def test_a_run_with_nulls_everywhere_and_an_unreadable_one_are_shown(guest: Reader, own: Site) -> None:
+    stored.bare(own.place, "nulls")
+    stored.unreadable(own.place, "broken")
+    assert guest.get(OVERVIEW).status_code == 200
+    assert "nulls" in section(guest, "active") and "broken" in section(guest, "active")
+    assert "—" in section(guest, "active")
+
+
+def test_without_a_worker_the_page_says_that_nothing_is_connected(guest: Reader, own: Site) -> None:
+    guest.get(OVERVIEW)
+    assert "Not connected." in guest.text
+    with own.place.database.write() as tx:
+        workers.register(tx, "here", 1)
+    guest.get(OVERVIEW)
+    assert "Not connected." not in guest.text
+    assert "Workers alive 1" in guest.text
+
+
+def test_texts_of_others_are_words_and_nothing_else(guest: Reader, own: Site) -> None:
+    stored.stopped(own.place, "evil", state="paused", error={"code": "X", "message": stored.HOSTILE})
+    guest.get(OVERVIEW)
+    assert "<script>alert" not in guest.page.text
+    assert "&lt;script&gt;alert" in guest.page.text
