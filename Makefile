@@ -18,7 +18,7 @@ help: ## Show the targets.
 venv: $(STAMP) ## Make the virtual environment and install everything at the tested versions.
 
 # Redone only when what is to be installed has changed; the stamp is written last, so an interrupted installation is redone.
-$(STAMP): pyproject.toml constraints.txt
+$(STAMP): pyproject.toml constraints.txt hatch_build.py $(wildcard src/everloop/language/translations/*/LC_MESSAGES/*.po)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed; set PYTHON=..." >&2; exit 1; }
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --disable-pip-version-check --quiet -c constraints.txt -e '.[train,local-lm,soft-score,otel,dev]'

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -32,6 +33,12 @@ LONGEST_FIRST = (
     "test_api_matrix",
 )
 """Modules that take the longest, so that no process is left alone with one of them at the end."""
+
+
+def pytest_configure() -> None:
+    """A job that a shell starts in the background ignores Ctrl-C, and so would all that the tests start."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from math import isfinite
+from unicodedata import category
 
 from everloop.events import Json, JsonValue
 
 MISSING = "—"
 """Shown where a value is absent."""
+END_STATES = frozenset({"finished", "failed", "stopped", "unreadable"})
+"""States after which nothing happens to a run by itself."""
 
 
 def part(document: Json, name: str) -> Json:
@@ -37,6 +41,39 @@ def word(value: JsonValue) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return str(value)
+
+
+def clean(text: str) -> str:
+    """A text from elsewhere, safe to show: control characters and marks that turn the direction of text become U+FFFD.
+
+    Spaces of every script, new lines and tabs stay; other white space becomes a space.
+    """
+    return text if text.isprintable() else "".join(map(_shown, text))
+
+
+def _shown(one: str) -> str:
+    if one.isprintable() or one in "\n\t" or category(one) == "Zs":
+        return one
+    return " " if one.isspace() else "\N{REPLACEMENT CHARACTER}"
+
+
+def line(text: str) -> str:
+    """As `clean`, in one line: new lines and tabs become a space each."""
+    return clean(text).replace("\n", " ").replace("\t", " ")
+
+
+def moment(value: JsonValue) -> datetime | None:
+    """A time of the record, in UTC, as which one without a zone counts; None for what is no time."""
+    try:
+        read = datetime.fromisoformat(value) if isinstance(value, str) else None
+        return None if read is None else read.astimezone(UTC) if read.tzinfo else read.replace(tzinfo=UTC)
+    except (ValueError, OverflowError):  # no time, or one whose zone leads out of the years that there are
+        return None
+
+
+def clock(at: datetime) -> str:
+    """A time in UTC as text, to the second, with its zone."""
+    return f"{at.replace(tzinfo=None).isoformat(' ', 'seconds')} UTC"
 
 
 def figure(value: float | None, form: str = ".3f") -> str:

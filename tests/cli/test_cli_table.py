@@ -74,7 +74,8 @@ def test_a_run_that_waits_for_a_person_shows_its_approval(stand_in: Make) -> Non
 
 
 @pytest.mark.parametrize(
-    ("text", "told"), [("a\tb\nc", "a b c"), ("\x1b]0;x\x07", "�]0;x�"), ("进步 é", "进步 é"), ("\u202e", "�")]
+    ("text", "told"),
+    [("a\tb\nc", "a b c"), ("\x1b]0;x\x07", "�]0;x�"), ("进步\u3000é\xa0", "进步\u3000é\xa0"), ("\u202e", "�")],
 )
 def test_text_is_made_safe_for_a_terminal(text: str, told: str) -> None:
     assert plain(text) == told

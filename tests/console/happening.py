@@ -11,7 +11,12 @@ from everloop.events import Event, EventKind
 from everloop.service.installation import Installation
 from everloop.store import events, runs
 
-RUNS = "/local/local/rsi/model-loops"
+HERE = "/local/local"
+RUNS = f"{HERE}/rsi/model-loops"
+PAGES = ["overview", "rsi/model-loops", "rsi/data-loops", "experiment/jobs", "checkpoints", "approvals"]
+"""Pages of a project that everybody in it may see."""
+ADMINS = ["keys", "members"]
+"""Pages of a project for its Admins."""
 STEP = 0.25
 
 
@@ -64,6 +69,14 @@ class Watched:
         """Let time pass at once: each timer goes off at most once."""
         self.visitor.page.clock.fast_forward(round(seconds * 1000))
         self.visitor.pause(0.05)
+
+    def asks(self, n: int, part: str = "/live?") -> None:
+        """Wait until it has asked so often since it was loaded, on a busy machine too; no more often than that."""
+        deadline = time.monotonic() + SECONDS
+        while self.count(part) < n:
+            assert time.monotonic() < deadline, self.asked
+            self.visitor.pause(0.01)
+        assert self.count(part) == n, self.asked
 
     def polls(self, n: int = 1, part: str = "/live?") -> float:
         """Wait for so many further questions; the seconds that passed on the page."""

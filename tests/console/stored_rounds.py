@@ -9,6 +9,7 @@ from stored_book import THRESHOLD, Book, paired, rates
 
 from everloop.events import Json
 from everloop.evidence.eprocess import log_e
+from everloop.evidence.score import Change
 from everloop.evidence.tally import Tally
 from everloop.store import tables
 
@@ -231,6 +232,8 @@ def final(book: Book) -> None:
     figures = {"mean": 0.994, "baseline_mean": 0.789, "missing": 2, "round": book.round, "alpha": 0.005}
     against = {"log_e": log_e(arm.wins, arm.losses), "threshold": THRESHOLD}
     control = {"control_mean": 0.93, "change_from_control": arm.estimate, "control_evidence": against}
+    change = Change.of(arm)
+    control |= {"control_low": change.low, "control_high": change.high, "control_n": change.n}
     gate(book, "final-g1", "v3", "v0", best, passed=True, beats_control=True, **figures, **control)
     for subject in ("v0", "v3", "control"):
         book.score(subject, "blind", LEVELS[subject], 280, missing=2)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from starlette.requests import Request
 
-from everloop.console.addresses import own_path, under_root
+from everloop.console.addresses import group_path, own_path, run_path, under_root
 
 
 @pytest.mark.parametrize(
@@ -37,6 +37,17 @@ def test_a_path_of_our_own_is_gone_on_to(path: str) -> None:
 )
 def test_nobody_is_sent_on_to_another_site(asked: str) -> None:
     assert own_path(asked) == "/"
+
+
+@pytest.mark.parametrize("group", ["model", "infra", "harness", "data", "search"])
+def test_a_run_has_its_page_below_the_list_of_its_group(group: str) -> None:
+    assert group_path("/local/local", group) == f"/local/local/rsi/{group}-loops"
+    assert run_path("/local/local", group, "one") == f"/local/local/rsi/{group}-loops/one"
+
+
+@pytest.mark.parametrize("group", ["odd", "", None])
+def test_a_run_of_a_group_without_a_list_has_its_page_among_the_models(group: str | None) -> None:
+    assert run_path("/a/b", group, "one") == "/a/b/rsi/model-loops/one"
 
 
 @pytest.mark.parametrize(

@@ -67,7 +67,7 @@ def test_the_report_is_a_file(inside: Reader, form: str, kind: str) -> None:
     response = inside.get(f"{HERE}/report.{form}")
     assert (response.status_code, response.headers["content-type"]) == (200, f"{kind}; charset=utf-8")
     assert response.headers["content-disposition"] == f'attachment; filename="{RUN}-report.{form}"'
-    assert f"Report of run {RUN}" in response.text and "is shown to beat v0" in response.text
+    assert f"Report of run {RUN}" in response.text and "is confirmed better than v0" in response.text
 
 
 def test_the_report_is_in_the_language_of_the_reader(inside: Reader) -> None:
@@ -90,7 +90,7 @@ def test_a_picture_with_nothing_to_draw_says_so(inside: Reader) -> None:
 
 def test_the_report_of_a_record_that_cannot_be_read_says_so(inside: Reader) -> None:
     text = inside.get(f"/local/local/rsi/model-loops/{RUN}-broken/report.md").text
-    assert "The record of this run cannot be read: nothing is known of what it has shown." in text
+    assert "The record of this run cannot be read, so nothing is known of what it has shown." in text
 
 
 def test_nobody_takes_along_what_they_may_not_see(inside: Reader, reader: Reader, site: Site) -> None:

@@ -5,11 +5,15 @@ import re
 from collections.abc import Callable
 
 import pytest
+import recorded
+import sqlalchemy as sa
 import stored
 from browsing import Visitor
 from visiting import Reader, Site
 
-from everloop.service.permissions import Role
+from everloop.service.caller import Caller
+from everloop.service.permissions import Permission, Role
+from everloop.values import iso, utcnow
 
 LOOPS = "/local/local/rsi/model-loops"
 
@@ -49,6 +53,26 @@ def test_the_switch_is_remembered_and_leads_back_to_the_same_page(guest: Reader)
     assert tag(guest) == "zh-CN"
     guest.get(guest.get(switch(guest)).headers["location"])
     assert tag(guest) == "en"
+
+
+@pytest.mark.parametrize("tag", ["en", "zh-CN"])
+def test_what_is_english_in_every_language_says_so(site: Site, reader: Reader, tag: str) -> None:
+    project = site.project()
+    caller = Caller("user:x", "local", project, frozenset(Permission))
+    failed = stored.failed(site.place, f"failed-{tag.lower()}", caller=caller, updated_at=str(iso(utcnow())))
+    broken = stored.unreadable(site.place, f"broken-{tag.lower()}", caller=caller)
+    with site.place.database.write() as tx:  # so that the list cannot read its row either
+        tx.execute(sa.text("update runs set owner = '{\"subject\": ' where run = :run"), {"run": broken})
+    (job_id,) = recorded.submitted(site.place, project, state="failed", reason="600 s have passed")
+    reader.enter((project, Role.VIEWER))
+    loops, why = "rsi/model-loops", "KeyError in phase"
+    pages = [("overview", why), (loops, broken), (f"{loops}/{failed}", why), (f"{loops}/{broken}", broken)]
+    for path, text in [*pages, (f"experiment/jobs/{job_id}", "600 s")]:
+        page = reader.get(f"/local/{project}/{path}", headers={"Accept-Language": tag}).text
+        before_events = page.partition("<main")[2].partition("data-events")[0]
+        elements = re.findall(rf"<(?:span|bdi|dd)\b([^>]*)>[^<]*{text}", before_events)
+        assert elements, path
+        assert all((' lang="en"' in one) == (tag != "en") for one in elements), (path, elements)
 
 
 def test_the_sign_in_page_can_be_switched_by_a_stranger(reader: Reader) -> None:

@@ -250,3 +250,24 @@ def test_what_is_read_in_the_list_of_entries_stays_in_its_place(watch: Watch, si
     page.polls(2)
     page.visitor.pause(0.1)
     assert abs(visitor.ask("read.getBoundingClientRect().top") - top) < 2
+
+
+def test_refresh_asks_for_the_board_as_well(watch: Watch, run: str) -> None:
+    page = watch(run)
+    page.polls()
+    page.settle()
+    before = page.count("/board")
+    page.visitor.page.get_by_role("link", name="Refresh").click()
+    page.asks(before + 1, "/board")
+
+
+def test_what_changed_between_the_page_and_its_first_question_reaches_the_board(
+    watch: Watch, site: Site, run: str
+) -> None:
+    page = watch(run)
+    happen(site.place, run, "before the first question")
+    page.polls()
+    page.settle()
+    assert page.count("/board") == 0
+    page.wait(18)
+    assert page.count("/board") == 1

@@ -9,6 +9,9 @@ import stored
 from browsing import Visitor
 from visiting import Reader, Site
 
+from everloop.console import loops, navigation
+from everloop.service.groups import GROUPS
+from everloop.service.permissions import Role
 from everloop.store import workers
 
 LOOPS = "/local/local/rsi/model-loops"
@@ -61,11 +64,15 @@ def test_the_newest_update_is_first_and_older_ones_are_on_further_pages(guest: R
     assert ">Newest</a>" in guest.page.text
 
 
-def test_a_group_without_runs_says_so_and_how_one_is_started(guest: Reader) -> None:
-    guest.get(LOOPS)
-    assert "No run is recorded in this project yet." in guest.text
+@pytest.mark.parametrize("group", GROUPS)
+def test_a_group_without_runs_says_so_and_how_one_is_started(reader: Reader, site: Site, group: str) -> None:
+    project = site.project()
+    reader.enter((project, Role.VIEWER))
+    reader.get(f"/local/{project}/rsi/{group}-loops")
+    assert "No run is recorded in this group yet." in reader.text
+    assert ("A run that improves a model is listed under Model." in reader.text) == (group != "model")
     for way in ("el job run start", "POST /v1/agent-runs/rsi/runs", "rsi_start_run"):
-        assert way in guest.text
+        assert way in reader.text
 
 
 @pytest.mark.parametrize(
@@ -75,10 +82,22 @@ def test_a_group_without_runs_says_so_and_how_one_is_started(guest: Reader) -> N
 def test_another_group_has_only_its_own_runs(guest: Reader, own: Site, group: str, title: str) -> None:
     stored.stopped(own.place, "of-model")
     assert guest.get(f"/local/local/rsi/{group}-loops").status_code == 200
-    assert title in guest.text and "No run is recorded in this group." in guest.text and "of-model" not in guest.text
+    assert (
+        title in guest.text and "No run is recorded in this group yet." in guest.text and "of-model" not in guest.text
+    )
     stored.stopped(own.place, f"of-{group}", group=group)
     guest.get(f"/local/local/rsi/{group}-loops")
     assert [row[0] for row in rows(guest.page.text)] == [f"of-{group}"]
+
+
+def test_every_group_has_a_name_a_title_and_a_description() -> None:
+    assert set(navigation.NAMES) == set(loops.TITLES) == set(loops.ABOUT) == set(GROUPS)
+
+
+def test_search_is_of_runs_that_improve_how_a_loop_searches(reader: Reader) -> None:
+    reader.enter()
+    reader.get("/local/local/rsi/search-loops")
+    assert "Runs that improve how a loop searches: proposer instructions, strategy, schedule." in reader.text
 
 
 def test_a_group_that_is_none_is_not_found(guest: Reader) -> None:

@@ -31,7 +31,7 @@ def test_members_are_listed_with_role_and_since_when(site: Site, reader: Reader,
     email, user_id = site.person((project, Role.DEVELOPER), password=None)
     reader.get(f"/local/{project}/members")
     assert len(shown(reader)) == 2 and shown(reader)[1] == user_id and "2 members" in reader.text
-    assert re.search(rf"Ada <Lovelace> {email} developer 20\S+ \S+ UTC active", reader.text)
+    assert re.search(rf"Ada <Lovelace> {email} Developer 20\S+ \S+ UTC active", reader.text)
 
 
 def test_one_sees_which_member_one_is(reader: Reader, project: str) -> None:
@@ -43,7 +43,7 @@ def test_who_may_not_sign_in_any_more_is_marked(site: Site, reader: Reader, proj
     _, user_id = site.person((project, Role.VIEWER), password=None)
     people.disable_user(site.place, user_id, LOCAL)
     reader.get(f"/local/{project}/members")
-    assert re.search(r"viewer 20\S+ \S+ UTC disabled 20\S+ \S+ UTC", reader.text)
+    assert re.search(r"Viewer 20\S+ \S+ UTC disabled 20\S+ \S+ UTC", reader.text)
 
 
 def test_somebody_without_a_name_or_an_address_has_a_row(site: Site, reader: Reader, project: str) -> None:
@@ -51,7 +51,7 @@ def test_somebody_without_a_name_or_an_address_has_a_row(site: Site, reader: Rea
         users.create(tx, "user_bare", name="")
         enrolled.put(tx, project, "user_bare", "viewer")
     reader.get(f"/local/{project}/members")
-    assert "user_bare — viewer" in reader.text
+    assert "user_bare — Viewer" in reader.text
 
 
 def test_members_of_other_projects_are_not_shown(site: Site, reader: Reader, project: str) -> None:

@@ -56,3 +56,20 @@ def test_a_run_of_another_project_is_not_found(place: Site, reader: Reader) -> N
     project = place.project()
     reader.enter((project, Role.ADMIN))
     assert reader.get(f"/local/{project}/agent-runs/moved-model").status_code == 404
+
+
+def test_a_run_of_a_group_without_a_list_is_at_home_among_the_models(place: Site, reader: Reader) -> None:
+    reader.enter()
+    home = "/local/local/rsi/model-loops/moved-odd"
+    for group in ("odd", "data"):
+        answer = reader.get(f"/local/local/rsi/{group}-loops/moved-odd")
+        assert (answer.status_code, answer.headers["location"]) == (303, home)
+    assert reader.get(home).status_code == 200
+    assert f'data-live="{home}/live"' in reader.page.text
+
+
+def test_an_old_address_of_a_run_that_cannot_be_read_leads_to_its_page(site: Site, reader: Reader) -> None:
+    run = stored.unreadable(site.place, "moved-unreadable")
+    reader.enter()
+    answer = reader.get(f"/local/local/agent-runs/{run}")
+    assert (answer.status_code, answer.headers["location"]) == (303, f"/local/local/rsi/model-loops/{run}")

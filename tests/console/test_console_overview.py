@@ -3,12 +3,15 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 
 import pytest
 import stored
 from visiting import Reader, Site
 
+from everloop.service.overview import FAILED_DAYS, MOST
 from everloop.store import workers
+from everloop.values import iso, utcnow
 
 OVERVIEW = "/local/local/overview"
 
@@ -33,6 +36,10 @@ def section(reader: Reader, name: str) -> str:
     return " ".join(html.unescape(re.sub(r"<[^>]*>", " ", inside)).split())
 
 
+def days_ago(days: float) -> str:
+    return str(iso(utcnow() - timedelta(days=days)))
+
+
 def test_a_project_without_anything_says_so(guest: Reader) -> None:
     guest.get(OVERVIEW)
     assert "Nothing waits for a person." in section(guest, "attention")
@@ -51,7 +58,7 @@ def test_runs_at_work_show_what_they_have_spent_of_their_caps(guest: Reader, own
 
 def test_what_needs_a_person_says_why(guest: Reader, own: Site) -> None:
     stored.paused(own.place, "asks")
-    stored.failed(own.place, "broken")
+    stored.failed(own.place, "broken", updated_at=days_ago(1))
     stored.stopped(
         own.place, "spent", state="paused", error={"code": "CAP_REACHED", "message": "usd_cap is used up: it was $8"}
     )
@@ -60,6 +67,26 @@ def test_what_needs_a_person_says_why(guest: Reader, own: Site) -> None:
     assert "r1c1 of run asks waits for an approval" in words
     assert "KeyError in phase evaluate of round 2." in words
     assert "Usd_cap is used up: it was $8." in words
+
+
+def test_a_run_that_failed_asks_for_a_person_for_a_week(guest: Reader, own: Site) -> None:
+    stored.failed(own.place, "this-week", updated_at=days_ago(FAILED_DAYS - 0.01))
+    stored.failed(own.place, "last-week", updated_at=days_ago(FAILED_DAYS + 0.01))
+    stored.paused(own.place, "waits-for-long", updated_at=days_ago(400))
+    guest.get(OVERVIEW)
+    words = section(guest, "attention")
+    assert "this-week" in words and "last-week" not in words and "waits-for-long" in words
+    assert "A run that failed is listed here for 7 days." in words
+
+
+def test_old_failures_are_not_among_what_is_left_out(guest: Reader, own: Site) -> None:
+    for number in range(MOST + 2):
+        stored.starting(own.place, f"old-{number}", state="failed", updated_at=days_ago(8))
+    stored.starting(own.place, "new", state="failed", updated_at=days_ago(6))
+    guest.get(OVERVIEW)
+    words = section(guest, "attention")
+    assert re.findall(r"(?:old|new)[-\d]*", words) == ["new"]
+    assert "Only the newest are shown." not in words
 
 
 def test_a_run_with_nulls_everywhere_and_an_unreadable_one_are_shown(guest: Reader, own: Site) -> None:

@@ -6,8 +6,7 @@ from collections.abc import Callable
 
 import stored
 from browsing import Visitor
-from happening import RUNS
-from test_console_peers import ADMINS, HERE, PAGES
+from happening import ADMINS, HERE, PAGES, RUNS
 from visiting import Reader, Site
 
 from everloop.service.permissions import Role

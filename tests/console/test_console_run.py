@@ -7,11 +7,13 @@ import re
 from html.parser import HTMLParser
 
 import pytest
+import sqlalchemy as sa
 import stored
 from browsing import Visitor
 from visiting import Reader, Site
 
 from everloop.service.permissions import Role
+from everloop.store import phases, tables
 
 LOOPS = "/local/local/rsi/model-loops"
 STATES = ("finished", "unconfirmed", "running", "paused", "failed", "stopped", "unreadable", "bare", "dry", "hostile")
@@ -57,13 +59,13 @@ def test_a_confirmed_run_says_what_is_shown_against_its_base_and_against_the_con
     words = see(page, "finished")
     assert "v3 is confirmed better than v0 by 0.205 [0.188, 0.222] on 2,238 blind items." in words
     assert "It is also shown to beat the control arm, which was trained as long without the loop, by 0.064" in words
-    assert "the chance that any claim of this run is false is at most 0.03." in words
+    assert "the chance that any claim made so far is false is at most 0.03." in words
 
 
 def test_a_run_that_was_not_confirmed_says_so_before_anything_else(page: Reader) -> None:
     words = see(page, "unconfirmed")
     assert "v3 is not confirmed: on 2,238 blind items it differs from v0 by +0.004 [-0.006, +0.014]." in words
-    assert "longer training alone may explain the gain" in words
+    assert "Nor is it shown to beat the control arm" in words
     assert words.index("is not confirmed") < words.index("Loop progress") < words.index("Loop board")
     assert "confirmed better" not in words
 
@@ -79,7 +81,7 @@ def test_a_running_run_says_what_it_does_and_that_nothing_is_confirmed_yet(page:
     assert "v2 is certified better than v1 by" in words
     assert "It is not confirmed on blind items yet" in words
     assert "Against the control arm nothing is shown yet." in words
-    assert "r5c1 is being compared with v2: log e 0.4 after 240 of at most 2,000 pairs, 5.3 needed." in words
+    assert "r5c1 is being compared with v2: log e 0.40 after 240 of at most 2,000 pairs, 5.30 needed." in words
     assert "loop · gate, since" in words
 
 
@@ -202,8 +204,8 @@ def test_scores_carry_their_interval_and_n(page: Reader) -> None:
 
 def test_the_final_gate_and_the_claims_are_shown_against_base_and_control(page: Reader) -> None:
     words = see(page, "finished")
-    assert "v3 v0 0.994 0.789 +0.205 [+0.188, +0.222] 2,238 277.6 / 5.3 confirmed" in words
-    assert "v3 control arm 0.994 0.930 +0.064 2,238 66.7 / 5.3 shown" in words
+    assert "v3 v0 0.994 0.789 +0.205 [+0.188, +0.222] 2,238 277.60 / 5.30 confirmed" in words
+    assert "v3 control arm 0.994 0.930 +0.064 [+0.053, +0.075] 2,238 66.67 / 5.30 shown" in words
     assert "beats the control arm r8c1 control 0.005 shown" in words
     assert "certified r5c1 v2 0.005 not shown" in words
 
@@ -282,7 +284,11 @@ def test_the_script_learns_from_the_page_where_it_stands(page: Reader) -> None:
     told = next(attributes for tag, attributes in Tags(page.page.text).found if tag == "main")
     assert told["data-live"] == f"{LOOPS}/page-running/live"
     assert told["data-board"] == f"{LOOPS}/page-running/board"
-    assert (told["data-state"], told["data-cursor"]) == ("running", "68")
+    assert told["data-cursor"] == "68"
+    assert "data-ended" not in told
+    for state in ("finished", "failed", "stopped", "unreadable"):
+        see(page, state)
+        assert "data-ended" in next(attributes for tag, attributes in Tags(page.page.text).found if tag == "main")
 
 
 def test_in_another_group_than_its_own_a_run_is_found_where_it_belongs(page: Reader) -> None:
@@ -318,3 +324,15 @@ def test_an_opened_round_and_its_neighbours_look_right(runs: None, visitor: Visi
     for summary in visitor.at("#rounds summary, #evidence summary, .drawn summary").all():
         summary.click()
     visitor.looks_right()
+
+
+def test_a_past_that_cannot_be_read_is_not_shown_as_one_in_which_nothing_was(site: Site, reader: Reader) -> None:
+    run = stored.finished(site.place, "past-unreadable")
+    with site.place.database.write() as tx:
+        tx.execute(sa.delete(tables.phases).where(tables.phases.c.run == run))
+        phases.add(tx, run, 1, "open", "", {"spend": ["?"]})
+    reader.enter()
+    assert reader.get(f"/local/local/rsi/model-loops/{run}").status_code == 200
+    assert "What is on record of this run's past cannot be read." in reader.text
+    reader.get(f"/local/local/rsi/model-loops/{stored.finished(site.place, 'past-readable')}")
+    assert "past cannot be read" not in reader.text

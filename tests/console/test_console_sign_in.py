@@ -251,6 +251,7 @@ def test_guesses_from_one_address_come_to_an_end(another_site: Callable[..., Sit
     statuses = [reader.sign_in(email, "wrong").status_code for _ in range(12)]
     assert statuses[:5] == [401] * 5
     assert statuses[-1] == 429
+    assert "<h1>Too many requests</h1>" in reader.page.text
     assert int(reader.page.headers["retry-after"]) >= 1
     assert reader.sign_in(email).status_code == 429
     reader.client.close()

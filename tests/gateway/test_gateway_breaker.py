@@ -13,7 +13,8 @@ from scripted import Reply
 from everloop.errors import CapReached, ModelRefused, ModelUnavailable
 from everloop.gateway.memory_account import MemoryAccount
 
-ONCE = replace(QUICK, retries=0, breaker_failures=3, breaker_seconds=0.2)
+ONCE = replace(QUICK, deadline_seconds=5, retries=0, breaker_failures=3, breaker_seconds=0.2)
+IMPATIENT = replace(ONCE, deadline_seconds=QUICK.deadline_seconds)
 OPEN = "circuit is open"
 
 

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 import gettext
+import shutil
+from pathlib import Path
 
 import pytest
 
 from everloop.language import ENGLISH, LANGUAGES, chosen
-from everloop.language.catalogue import Language
+from everloop.language.catalogue import TRANSLATIONS, Language, built
 
 
 @pytest.mark.parametrize(
@@ -49,6 +51,13 @@ def test_a_count_has_its_own_plural(n: int, said: str) -> None:
 
 def test_a_text_without_a_translation_stays_english() -> None:
     assert LANGUAGES["zh-CN"].say("no such text") == "no such text"
+
+
+def test_a_language_whose_catalogue_is_not_built_is_not_offered(tmp_path: Path) -> None:
+    assert list(built(tmp_path)) == ["en"]
+    (tmp_path / "zh_CN" / "LC_MESSAGES").mkdir(parents=True)
+    shutil.copy(TRANSLATIONS / "zh_CN" / "LC_MESSAGES" / "everloop.mo", tmp_path / "zh_CN" / "LC_MESSAGES")
+    assert list(built(tmp_path)) == ["en", "zh-CN"]
 
 
 def test_languages_are_equal_by_what_they_are_not_by_their_catalogue() -> None:

@@ -67,6 +67,10 @@ def test_extend_of_a_finished_run_holds_a_new_final_gate_and_keeps_the_old(tmp_p
     finals = [gate for gate in done["gates"] if gate["gate"] == "final"]
     assert (done["round"], len(finals)) == (3, 2)
     assert finals[0] == first["gates"][-1]
+    for gate in finals:  # what is said against the control arm has its own interval and pairs
+        told = [gate[name] for name in ("control_low", "change_from_control", "control_high")]
+        assert gate["control_n"] == (None if gate["change_from_control"] is None else gate["n"])
+        assert told == [None] * 3 or told == sorted(told)
 
 
 def test_a_stopped_run_that_was_paused_ends_at_once(tmp_path: Path) -> None:

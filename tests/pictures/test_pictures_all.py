@@ -7,13 +7,14 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
-from drawn import SVG, document, final, looks, many, phase, score, spent, version
+from drawn import SVG, document, final, looks, many, moment, phase, score, spent, version
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import everloop.console
 from everloop import pictures
 from everloop.events import Json
+from everloop.fields import part
 from everloop.language import ENGLISH, LANGUAGES, Language
 from everloop.pictures.axis import Axis
 from everloop.pictures.style import PALETTE, RULES, WIDER
@@ -118,6 +119,37 @@ def test_a_picture_has_a_name_and_a_description_for_who_does_not_see_it() -> Non
         assert drawn.attrib["role"] == "img"
         assert by_id[drawn.attrib["aria-labelledby"]] == picture.title
         assert by_id[drawn.attrib["aria-describedby"]] == picture.told
+
+
+def test_no_picture_has_a_time_of_day_in_a_zone_that_the_page_may_not_be_in() -> None:
+    clock = r"\d{4}-\d\d-\d\dT|\b\d{1,2}:\d\d\b|UTC"
+    for picture in pictures.of(FULL, PAST, ENGLISH):
+        drawn = ET.fromstring(pictures.standalone(picture))
+        body = [one for name in ("text", "title", "desc") for one in drawn.iter(f"{SVG}{name}")]
+        assert len(body) > 5
+        assert not [one.text for one in body if re.search(clock, one.text or "")]
+        assert not re.search(clock, picture.told + picture.caption)
+
+
+def test_the_table_s_times_are_marked_as_such_and_the_csv_has_them_as_the_record() -> None:
+    past = PAST | {"comparison": looks(1.0, 6.0)}
+    part(past, "comparison")["looks"] = [{"pairs": 20, "log_e": 1.0, "at": moment(60)}]
+    drawn = pictures.of(FULL, past, ENGLISH)
+    marked = {one.name: [column.title for column in one.columns if column.time] for one in drawn}
+    assert marked == {
+        "scores": [],
+        "evidence": ["At"],
+        "families": [],
+        "spend": ["At"],
+        "timeline": ["Started", "Ended"],
+    }
+    for picture in drawn:
+        for column, *cells in zip(picture.columns, *picture.rows, strict=True):
+            assert column.time == any(isinstance(cell, str) and "T" in cell and cell.endswith("Z") for cell in cells)
+        for cell in (
+            cell for row in picture.rows for column, cell in zip(picture.columns, row, strict=True) if column.time
+        ):
+            assert f",{cell}" in picture.csv()
 
 
 def test_ids_are_unique_over_all_pictures_of_a_page() -> None:

@@ -26,7 +26,7 @@ def test_every_look_has_a_mark_with_its_figures() -> None:
 @pytest.mark.parametrize(
     ("stopped", "said", "kind"),
     [
-        ("shown", "the gain is shown", "full"),
+        ("shown", "the evidence reached its threshold", "full"),
         ("futility", "for futility", None),
         ("futile", "for futility", None),
         ("budget", "all pairs are used", None),
@@ -42,7 +42,7 @@ def test_how_it_ended_is_told_in_words_and_by_shape(stopped: str | None, said: s
 def test_the_bound_on_pairs_is_told_and_drawn_once_it_is_near() -> None:
     far = evidence(document(), {"comparison": looks(1.0, 2.0)}, ENGLISH)
     near = evidence(document(), {"comparison": looks(1.0, 2.0, max_pairs=60)}, ENGLISH)
-    assert "pairs, at most 2000" in written(far)
+    assert "pairs, at most 2,000" in written(far)
     assert "pairs, at most 60" in written(near)
     assert len(marked(near, "line", "base")) == len(marked(far, "line", "base")) + 1
 
@@ -65,7 +65,7 @@ def test_without_history_it_is_the_newest_certification_of_the_rounds() -> None:
     rounds = [{"round": place, "candidates": [one]} for place, one in enumerate(made, 1)]
     picture = evidence(document(rounds=rounds), None, ENGLISH)
     assert not [one for one in marked(picture, "path", "path") if "l" in one.attrib["d"] and one.get("vector-effect")]
-    assert picture.told.startswith("r2c1 against v0: 61 won, 3 lost of 180 fresh pairs; log E 30.2, needs 5.3.")
+    assert picture.told.startswith("r2c1 against v0: 61 won, 3 lost of 180 fresh pairs; log E 30.20, needs 5.30.")
 
 
 def test_a_comparison_whose_first_pairs_are_being_measured_says_so() -> None:
@@ -89,3 +89,8 @@ def test_a_thousand_looks_stay_small() -> None:
     picture = evidence(document(), {"comparison": looks(*(0.01 * place for place in range(1000)))}, ENGLISH)
     assert len(picture.svg) < 60_000
     assert len(picture.rows) == 1000
+
+
+@pytest.mark.parametrize(("state", "said"), [("running", "Still open."), ("failed", "Broken off: the run has ended.")])
+def test_a_comparison_that_the_end_of_the_run_broke_off_is_not_open(state: str, said: str) -> None:
+    assert evidence(document(state=state), {"comparison": looks(1.0, 2.5)}, ENGLISH).told.endswith(said)

@@ -51,6 +51,13 @@ def test_of_many_families_those_that_changed_most_are_drawn_and_it_says_so() -> 
     assert len(picture.svg) < 60_000
 
 
+def test_thousands_of_items_are_written_as_everywhere() -> None:
+    picture = families(document(version("v0", score(0.5, split="plain", n=2000))), ENGLISH)
+    assert "0.500, n=2,000" in written(picture)
+    assert told(picture) == ["plain: 0.500 [0.480, 0.520], n = 2,000"]
+    assert picture.columns[-1].text(picture.rows[0][-1]) == "2,000"
+
+
 def test_no_score_per_family_says_so() -> None:
     picture = families(document(version("v0", score(0.5))), ENGLISH)
     assert (picture.svg, picture.told) == ("", "No score per family yet.")
@@ -58,5 +65,5 @@ def test_no_score_per_family_says_so() -> None:
 
 def test_a_name_is_no_markup() -> None:
     picture = families(document(version("<b>v0", split("<i>plain\x1b", 0.5))), ENGLISH)
-    assert "<i>plain " in written(picture)
+    assert "<i>plain\N{REPLACEMENT CHARACTER}" in written(picture)
     assert read(picture).attrib["role"] == "img"

@@ -5,8 +5,10 @@ from itertools import pairwise
 import pytest
 from drawn import SVG, document, final, many, marked, read, score, told, version, written
 
+from everloop.events import Json, JsonValue
 from everloop.language import ENGLISH
-from everloop.pictures import scores
+from everloop.pictures import Picture, scores
+from everloop.report.verdict import verdict
 
 
 @pytest.mark.parametrize("count", [1, 2, 7, 20, 50])
@@ -70,6 +72,33 @@ def test_the_final_gate_is_told_as_it_was_recorded(passed: bool | None, said: st
     assert len([text for text in written(picture) if text.startswith("final gate")]) == (passed is not None)
 
 
+@pytest.mark.parametrize(
+    ("passed", "said"),
+    [
+        (True, "is confirmed against v0 on 2,000 blind items, change 0.200 [0.180, 0.220]."),
+        (False, "is not confirmed against v0 on 2,000 blind items, change +0.200 [+0.180, +0.220]."),
+    ],
+)
+def test_the_caption_has_its_figures_in_the_form_of_the_verdict(passed: bool, said: str) -> None:
+    versions = [version("v0", score(0.5)), version("v1", score(0.7))]
+    found = document(*versions, gates=[final(passed)])
+    assert said in scores(found, ENGLISH).caption
+    assert said.rpartition("change ")[2].rstrip(".") in verdict(found, ENGLISH).claim
+    assert "2,000 blind items" in verdict(found, ENGLISH).claim
+
+
+def test_thousands_are_written_as_everywhere() -> None:
+    picture = scores(document(version("v0", score(0.5, n=2000))), ENGLISH)
+    assert "n=2,000" in written(picture)
+    assert "n = 2,000 blind items" in picture.told
+    cells = dict(zip((one.title for one in picture.columns), _texts(picture), strict=True))
+    assert (cells["n"], cells["Training rows"]) == ("2,000", "6,600")
+
+
+def _texts(picture: Picture) -> list[str]:
+    return [column.text(cell) for column, cell in zip(picture.columns, picture.rows[0], strict=True)]
+
+
 def test_a_run_without_a_final_gate_says_so() -> None:
     assert "has not been held" in scores(document(version("v0", score(0.5))), ENGLISH).caption
 
@@ -92,3 +121,14 @@ def test_the_table_has_interval_and_n_of_every_column() -> None:
     picture = scores(document(version("v0", score(0.5)), control={"rows": 10, "scores": [score(0.6)]}), ENGLISH)
     assert [column.title for column in picture.columns][4:8] == ["Mean", "Low", "High", "n"]
     assert [list(row)[4:8] for row in picture.rows] == [[0.5, 0.48, 0.52, 400], [0.6, 0.58, 0.62, 400]]
+
+
+@pytest.mark.parametrize(
+    ("beats", "said"), [(True, "It is shown to beat the control arm."), (False, "It is not shown to"), (None, "")]
+)
+def test_the_control_arm_is_told_of_the_newest_final_gate_alone(beats: bool | None, said: str) -> None:
+    earlier: Json = {"claim": "beats_control", "candidate": "r1c1", "outcome": "shown"}
+    gates: list[JsonValue] = [final(True) | {"beats_control": True}, final(True) | {"beats_control": beats}]
+    picture = scores(document(version("v0", score(0.5)), gates=gates, claims=[earlier]), ENGLISH)
+    assert ("control arm" in picture.caption) == (beats is not None)
+    assert said in picture.caption

@@ -38,6 +38,39 @@ def test_times_are_drawn_to_scale() -> None:
     assert "l53 " in curve({"spend": late})
 
 
+@pytest.mark.parametrize(
+    ("minutes", "ticks"),
+    [
+        (5 / 60, ["0 s", "5 s", "10 s"]),
+        (5, ["0 min", "5 min", "10 min"]),
+        (20, ["0 min", "20 min", "40 min"]),
+        (90, ["0 h", "1 h", "2 h", "3 h"]),
+        (24 * 60, ["0 d", "1 d", "2 d"]),
+        (0, []),
+    ],
+)
+def test_the_axis_has_the_time_since_the_first_point_and_no_time_of_day(minutes: float, ticks: list[str]) -> None:
+    picture = spend(document(), {"spend": spent(0.1, 0.2, 0.3, minutes=minutes)}, ENGLISH)
+    assert [one for one in written(picture) if one.endswith((" s", " min", " h", " d"))] == ticks
+    assert ("time since the first point" in written(picture)) == bool(ticks)
+
+
+def test_a_point_tells_its_time_since_the_first() -> None:
+    picture = spend(document(), {"spend": spent(0.1, 0.2, 0.3, minutes=20)}, ENGLISH)
+    assert told(picture) == [
+        "total $0.10, models $0.10, training —",
+        "20 min 0 s after the first point: total $0.20, models $0.20, training —",
+        "40 min 0 s after the first point: total $0.30, models $0.30, training —",
+    ]
+
+
+def test_times_without_a_zone_are_of_utc() -> None:
+    mixed = spent(0.1, 0.2, minutes=20)
+    mixed[1]["at"] = "2026-11-30T01:40:00"
+    assert "0 min" in written(spend(document(), {"spend": mixed}, ENGLISH))
+    assert "20 min" in written(spend(document(), {"spend": mixed}, ENGLISH))
+
+
 def test_a_missing_time_puts_rounds_in_their_order_and_says_so() -> None:
     untimed = spent(0.1, 0.2, 0.3)
     untimed[1]["at"] = None
@@ -50,7 +83,7 @@ def test_without_history_it_is_what_is_spent_by_now() -> None:
     now: Json = {"model_usd": 0.42, "gpu_usd": None, "total_usd": 0.42}
     picture = spend(document(spend=now, limits=CAPS, updated_at="2026-11-30T01:00:00Z"), None, ENGLISH)
     assert picture.told == ("Spent $0.42: models $0.42, training —. Cap on models: $1.00. Cap on everything: $2.00.")
-    assert told(picture) == ["2026-11-30T01:00:00Z: total $0.42, models $0.42, training —"]
+    assert told(picture) == ["total $0.42, models $0.42, training —"]
     assert "training" not in written(picture)
 
 

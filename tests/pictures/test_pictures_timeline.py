@@ -38,6 +38,21 @@ def test_a_phase_at_work_lasts_to_the_newest_known_moment_and_has_a_dashed_edge(
     assert "1 min 30 s …" in written(picture)
 
 
+def test_the_axis_begins_with_zero_in_the_unit_of_its_steps() -> None:
+    picture = timeline(document(), {"phases": [phase(1, "train", 0, 1800)]}, ENGLISH)
+    assert [one for one in written(picture) if one in {"0 s", "0 min", "10 min", "20 min", "30 min"}] == [
+        "0 min",
+        "10 min",
+        "20 min",
+        "30 min",
+    ]
+
+
+def test_a_phase_whose_times_name_no_zone_took_the_time_between_them() -> None:
+    bare = {"round": 1, "phase": "train", "started_at": "2026-11-30T01:00:00", "ended_at": "2026-11-30T01:00:41"}
+    assert told(timeline(document(), {"phases": [bare]}, ENGLISH)) == ["train: 41 s"]
+
+
 def test_a_phase_of_unknown_length_is_in_the_table_alone() -> None:
     picture = timeline(document(), {"phases": [{"round": 1, "phase": "train", "seconds": None}]}, ENGLISH)
     assert (picture.svg, picture.told) == ("", "No time of any phase is recorded yet.")

@@ -90,7 +90,7 @@ def test_a_finished_run_needs_no_word_on_its_state() -> None:
 
 
 def test_the_bound_on_false_claims_is_told() -> None:
-    assert told()[-1] == "The chance that any claim of this run is false is at most 0.025, by its protocol."
+    assert told()[-1] == "The chance that any claim made so far is false is at most 0.025, by its protocol."
 
 
 def test_a_record_that_cannot_be_read_is_not_told_as_a_run_that_showed_nothing() -> None:

@@ -101,6 +101,18 @@ def test_all_pictures_are_part_of_it() -> None:
     assert len(drawn) >= 4
 
 
+def test_what_was_set_is_told_in_the_reader_s_language() -> None:
+    protocol = document()["protocol"] | {"auditors": ["regression", "of-mine"], "verifier": "soft"}
+    told = words(html(document(protocol=protocol, options={"final_at_end": True}), None, LANGUAGES["zh-CN"]))
+    assert "退化, of-mine" in told and "final_at_end 是" in told
+    assert f"{LANGUAGES['zh-CN'].say('Verifier')} {LANGUAGES['zh-CN'].say('soft')}" in told
+
+
+def test_spaces_of_every_script_stay() -> None:
+    told = Read(written(brief="算术\u3000进位\xa0题")).words
+    assert "算术\u3000进位\xa0题" in told and "\N{REPLACEMENT CHARACTER}" not in told
+
+
 def test_directives_and_approvals_are_told_in_full() -> None:
     asked = {"approval_id": "a-1", "candidate": "r1c1", "state": "rejected", "reason": "risky", "decided_by": "ada"}
     said = [{"text": "Prefer held-out families.", "author": "ada", "at": "2026-11-29T21:31:45.000000Z"}]

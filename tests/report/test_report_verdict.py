@@ -13,7 +13,8 @@ from everloop.report.verdict import verdict
 
 def gate(kind: str = "final", **changes: Any) -> dict[str, Any]:
     figures = {"change": 0.205, "low": 0.19, "high": 0.22, "n": 2238, "mean": 0.994, "passed": True}
-    control = {"control_mean": 0.93, "change_from_control": 0.064, "beats_control": True}
+    control = {"control_mean": 0.93, "change_from_control": 0.064, "beats_control": True, "control_n": 2230}
+    control |= {"control_low": 0.053, "control_high": 0.075}
     evidence = {"control_evidence": {"log_e": 66.7, "threshold": 5.3}}
     return {"gate": kind, "candidate": "v3", "baseline": "v0"} | figures | control | evidence | changes
 
@@ -71,6 +72,10 @@ def test_without_a_gate_nothing_is_shown(state: str, claim: str) -> None:
     assert verdict(run(state=state), ENGLISH).claim == claim
 
 
+def test_evidence_has_the_digits_that_it_has_in_the_table_of_gates() -> None:
+    assert "(log e 66.70, 5.30 needed, n=" in str(verdict(run(gate()), ENGLISH).control)
+
+
 def test_what_a_gate_does_not_have_is_a_dash() -> None:
     shown = verdict(run({"gate": "final", "passed": True, "change": nan, "n": None}), ENGLISH)
     assert shown.claim == "— is confirmed better than — by — on — blind items."
@@ -79,3 +84,19 @@ def test_what_a_gate_does_not_have_is_a_dash() -> None:
 
 def test_of_a_record_that_cannot_be_read_nothing_is_known() -> None:
     assert verdict({"state": "unreadable"}, ENGLISH).tone == "wrong"
+
+
+@pytest.mark.parametrize(
+    ("beats", "begins"),
+    [(True, "Against the control arm, "), (False, "Nor is it shown to beat the control arm (0.930, n=2,230)")],
+)
+def test_without_a_confirmed_gain_the_control_arm_is_not_said_to_be_beaten_as_well(beats: bool, begins: str) -> None:
+    shown = verdict(run(gate(passed=False, beats_control=beats)), ENGLISH)
+    assert str(shown.control).startswith(begins)
+    assert "also" not in str(shown.control) and "the gain" not in str(shown.control)
+    assert shown.control_tone == "warn"
+
+
+def test_the_control_arm_is_told_with_its_own_interval_and_pairs() -> None:
+    assert "by 0.064 [0.053, 0.075] (" in str(verdict(run(gate()), ENGLISH).control)
+    assert "n=2,230" in str(verdict(run(gate()), ENGLISH).control)

@@ -28,6 +28,11 @@ def test_a_certified_candidate_is_told_with_its_pairs_and_its_evidence() -> None
     )
 
 
+def test_counts_have_a_thousands_separator() -> None:
+    figures = COMPARED | {"wins": 1038, "losses": 1011, "pairs": 12000}
+    assert "1,038 won and 1,011 lost of 12,000 pairs, log e 6.65" in told(certification=figures)
+
+
 def test_a_policy_without_an_e_value_is_told_as_such() -> None:
     figures = COMPARED | {"log_e": None, "threshold": None}
     assert told(certification=figures).endswith("38 won and 11 lost of 400 pairs, no e-value.")

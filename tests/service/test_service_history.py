@@ -123,6 +123,14 @@ def test_a_phase_has_its_seconds_and_the_candidate_it_is_about(place: Installati
     assert (second["candidate"], second["started_at"], second["seconds"]) == ("r1c1", None, None)
 
 
+def test_a_phase_whose_times_cannot_be_read_has_no_length(place: Installation) -> None:
+    with place.database.write() as tx:
+        phases.add(tx, "r", 0, "evaluate", "r1c1", {}, started_at="0001-01-01T00:00:00+14:00")
+        phases.add(tx, "r", 0, "screen", "r1c1", {}, started_at="2026-11-29T00:00:00")  # no zone: UTC
+    first, second = told(place)["phases"]
+    assert (first["seconds"], second["seconds"] > 0) == (None, True)
+
+
 def test_the_phase_at_work_has_no_end(place: Installation) -> None:
     with place.database.write() as tx:
         phases.add(tx, "r", 1, "admit", "r1c1", {})

@@ -39,3 +39,8 @@ def test_only_who_sees_the_run_sees_its_rounds(place: Installation) -> None:
         rounds.upto(place, "r", 5, 3, stranger)
     with pytest.raises(AccessDenied):
         rounds.upto(place, "r", 5, 3, replace(ADMIN, permissions=frozenset()))
+
+
+def test_the_live_view_takes_a_cursor_beyond_any_event(place: Installation) -> None:
+    """2**53 is the most that a caller may name, and more than PostgreSQL's integer columns hold."""
+    assert runs.live(place, "r", 2**53, ADMIN)["events"] == []

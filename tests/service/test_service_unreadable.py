@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 import sqlalchemy as sa
@@ -125,11 +126,12 @@ def test_a_round_and_a_history_that_make_no_sense_are_refused(place: Installatio
 
 
 def test_the_log_tells_the_reason_once(place: Installation, caplog: pytest.LogCaptureFixture) -> None:
-    started(place, f"odd-{id(place)}")  # each process logs it once, and another test may have had it
+    run = f"odd-{uuid4().hex}"  # each process logs it once, and another test may have had it
+    started(place, run)
     with place.database.write() as tx:
         tx.execute(sa.update(tables.runs).values(protocol={}))
     for _ in range(3):
-        runs.document(place, f"odd-{id(place)}", caller=ADMIN)
+        runs.document(place, run, caller=ADMIN)
     (record,) = [one for one in caplog.records if one.levelno >= logging.ERROR]
-    assert f"run odd-{id(place)}" in record.getMessage()
+    assert f"run {run}" in record.getMessage()
     assert record.exc_info is not None

@@ -63,7 +63,8 @@ _GATE: dict[str, Json] = {
     "missing": COUNT,
     "evidence": _EVIDENCE,
     "control_mean": nullable(NUMBER),
-    "change_from_control": nullable(NUMBER),
+    **dict.fromkeys(("change_from_control", "control_low", "control_high"), nullable(NUMBER)),
+    "control_n": told(nullable(COUNT), "Pairs of best version and control arm."),
 }
 _FAMILIES = by_name(record({field.name: COUNT for field in fields(Tally)}))
 _OF_CERTIFICATION: dict[str, Json] = {

@@ -1,11 +1,11 @@
-"""The document that pictures of a run are drawn from, and what a run is told as whose record cannot be read."""
+"""The document that pictures of a run are drawn from."""
 
 from __future__ import annotations
 
 from everloop.api import schemas
 from everloop.api.shapes import AMOUNT, COUNT, NUMBER, SHARE, TEXT, TIME, array, nullable, one_of, record, ref, told
 from everloop.events import Json
-from everloop.service import history, unreadable
+from everloop.service import history
 
 _RUN: Json = {"type": "string", "pattern": schemas.RUN}
 _ENDED = told(nullable(TIME), "Null while it is under way.")
@@ -47,14 +47,6 @@ _COMPARISON: dict[str, Json] = {
     "stopped": told(nullable(one_of("shown", "futility", "budget")), "Null while it goes on."),
     "looks": told(array(ref("Look")), "In the order of their pairs; empty before the first."),
 }
-_REASON = record({"code": one_of("RUN_UNREADABLE"), "message": TEXT})
-_NULL: Json = {"type": "null"}
-_EMPTY: Json = {"type": "array", "maxItems": 0}
-
-
-def _unreadable(keys: tuple[str, ...], description: str, **more: Json) -> Json:
-    known: dict[str, Json] = {"run": _RUN, "state": one_of("unreadable"), "error": _REASON}
-    return record(dict.fromkeys(keys, _NULL) | known | more, description=description)
 
 
 SCHEMAS: dict[str, Json] = {
@@ -73,17 +65,5 @@ SCHEMAS: dict[str, Json] = {
     "TimedPhase": record(_PHASE),
     "Comparison": record(_COMPARISON, description="The working head against the certified version, look by look."),
     "Look": record(_LOOK),
-    "UnreadableRow": _unreadable(
-        unreadable.SUMMARY, "The row of a run whose record cannot be read.", updated_at=nullable(TIME)
-    ),
-    "UnreadableRun": _unreadable(unreadable.DETAIL, "A run whose record cannot be read."),
-    "UnreadableLive": _unreadable(
-        unreadable.LIVE,
-        "The live view of a run whose record cannot be read: no lists, and a cursor that stays.",
-        events=_EMPTY,
-        steers=_EMPTY,
-        jobs=_EMPTY,
-        next_cursor=COUNT,
-    ),
 }
 """Name -> schema."""

@@ -25,6 +25,9 @@ _FIGURES: Json = {
     "evidence": {"log_e": 6.6501, "threshold": 5.2983},
     "control_mean": None,
     "change_from_control": None,
+    "control_low": None,
+    "control_high": None,
+    "control_n": None,
     "families": {
         "s1": {
             "wins": 0,

@@ -47,6 +47,8 @@ def report(run: str, output: Path, language: str, as_json: bool) -> None:
     from everloop.cli.saving import save
     from everloop.language import LANGUAGES as KNOWN
 
+    if language not in KNOWN:
+        raise click.UsageError(f"the texts in {language} are not built here: `make translations` builds them")
     with remote.connected() as client:
         document = client.run(run)
         text = _written(document, _history(client, document, run), KNOWN[language], output)

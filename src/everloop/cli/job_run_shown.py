@@ -8,10 +8,10 @@ import click
 
 from everloop.cli import following, table
 from everloop.events import Json, JsonValue
-from everloop.fields import dollars, figure, interval, main_score, number, part, parts, word
+from everloop.fields import END_STATES, dollars, figure, interval, main_score, number, part, parts, word
 
 COLUMNS = ("RUN", "STATE", "ROUND", "BEST", "SPENT", "UPDATED")
-ENDED = frozenset({"paused", "stopped", "failed", "finished"})
+ENDED = END_STATES | {"paused"}
 """States of a run that does nothing now."""
 EVENTS = 10
 """Events of a moment."""

@@ -16,9 +16,9 @@ from rich.text import Text
 
 from everloop.cli.watch import Evidence, Family, Watch
 from everloop.events import Json
-from everloop.fields import MISSING, dollars, figure, number, part, parts, word
+from everloop.fields import END_STATES, MISSING, dollars, figure, number, part, parts, word
 
-ENDED = frozenset({"finished", "failed", "stopped", "paused"})
+ENDED = END_STATES | {"paused"}
 """States that a run does not leave by itself."""
 INTERVAL = 0.25
 """Seconds between two looks."""

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 import click
 
 from everloop.events import Json, JsonValue
-from everloop.fields import word
+from everloop.fields import line, word
 
 WRAPPED = frozenset({"REASON", "REASONS", "SUMMARY", "TEXT", "WHAT", "WHY", "EXPECTED", "RISK", "NAME", "MAY", "USES"})
 """Columns of words: these alone are broken into lines. An id, a path or a figure never is: it would be copied wrong."""
@@ -34,10 +34,8 @@ GAP = 3
 """Characters that the box puts between columns."""
 _TIME = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)\.\d+Z")
 
-
-def plain(text: str) -> str:
-    """`text` in one line without control characters: it may come from a model, and a terminal would obey it."""
-    return "".join(one if one.isprintable() else " " if one.isspace() else "\N{REPLACEMENT CHARACTER}" for one in text)
+plain = line
+"""A text in one line without control characters: it may come from a model, and a terminal would obey it."""
 
 
 def echo(columns: Sequence[str], rows: Sequence[Sequence[JsonValue]], none: str = "") -> None:

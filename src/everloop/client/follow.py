@@ -7,9 +7,8 @@ from time import monotonic
 
 from everloop.client.errors import InvalidAnswer, RemoteError
 from everloop.events import Json, JsonValue
+from everloop.fields import END_STATES
 
-END_STATES = frozenset({"finished", "failed", "stopped", "unreadable"})
-"""States of a run after which nothing more happens by itself."""
 END_STATUSES = frozenset({"completed", "failed", "cancelled"})
 """Status words of a job that has ended."""
 POLL_SECONDS = 1.0

@@ -6,6 +6,8 @@ from urllib.parse import quote, urlencode, urlsplit
 
 from starlette.requests import HTTPConnection
 
+from everloop.service.groups import GROUPS, MODEL
+
 NEXT = 512
 """Most characters of an address to go on to."""
 
@@ -28,6 +30,17 @@ def asked(request: HTTPConnection) -> str:
     """The path and the query that were asked for."""
     path, query = asked_path(request), request.url.query
     return f"{path}?{query}" if query else path
+
+
+def group_path(here: str, group: str) -> str:
+    """The path of the list of a group's runs in the project whose path is `here`."""
+    return f"{here}/rsi/{group}-loops"
+
+
+def run_path(here: str, group: object, run: str) -> str:
+    """The path of a run's page in the project whose path is `here`: below the group that lists it, else the models."""
+    listed = group if isinstance(group, str) and group in GROUPS else MODEL
+    return f"{group_path(here, listed)}/{run}"
 
 
 def own_path(wanted: str) -> str:

@@ -61,6 +61,8 @@ class Board:
     """Number of the round that the page before begins with; None without one."""
     newest: bool
     """Whether the newest round is among those on the page."""
+    past: bool
+    """Whether what happened before now could be read; pictures that rest on it say nothing otherwise."""
 
 
 def board(visit: Visit, run: str) -> Board:
@@ -84,6 +86,7 @@ def board(visit: Visit, run: str) -> Board:
         rounds=shown[::-1],
         older=first - 1 if first is not None and first > 1 else None,
         newest=not shown or shown[-1].get("round") == total,
+        past=past is not None,
     )
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from starlette.responses import Response
 
 from everloop.console import members, pages
+from everloop.console.live import ENDED
 from everloop.console.run_links import run_links
 from everloop.console.visits import Visit
 from everloop.errors import InvalidRequest
@@ -95,4 +96,5 @@ def _log(visit: Visit, document: Json) -> dict[str, Any]:
 
 
 def _progress(visit: Visit, document: Json) -> dict[str, Any]:
-    return {"live": runs.live(visit.place, run_of(document), caller=visit.person())}
+    live = runs.live(visit.place, run_of(document), caller=visit.person())
+    return {"live": live, "ended": live["state"] in ENDED, "people": members.named(visit)}

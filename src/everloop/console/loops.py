@@ -24,7 +24,7 @@ ABOUT = {
     "infra": N_("Runs that make kernels, training and inference more efficient."),
     "harness": N_("Runs that improve an agent's prompts, tools, memory and orchestration."),
     "data": N_("Runs that improve how data are made, and their versions."),
-    "search": N_("Runs that search for a solution of one problem."),
+    "search": N_("Runs that improve how a loop searches: proposer instructions, strategy, schedule."),
 }
 """Group -> what its runs improve."""
 

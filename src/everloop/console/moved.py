@@ -5,20 +5,22 @@ from __future__ import annotations
 from starlette.responses import Response
 
 from everloop.console import pages
+from everloop.console.addresses import group_path, run_path
 from everloop.console.visits import Visit
-from everloop.service import groups
+from everloop.service import groups, runs
 
 
 def to_loops(visit: Visit) -> Response:
     """``/agent-runs`` of a project."""
-    return pages.gone_to(visit.request, f"{visit.here}/rsi/{groups.MODEL}-loops")
+    return pages.gone_to(visit.request, group_path(visit.here, groups.MODEL))
 
 
 def to_run(visit: Visit) -> Response:
     """``/agent-runs/RUN`` of a project, on to the page of the run below its group."""
-    run = str(visit.request.path_params["run"])
-    group = groups.of(visit.place, run, visit.person())
-    return pages.gone_to(visit.request, f"{visit.here}/rsi/{group}-loops/{run}")
+    run, caller = str(visit.request.path_params["run"]), visit.person()
+    runs.mark(visit.place, run, caller)  # of what is not seen nothing is told, of what cannot be read its page
+    group = groups.of(visit.place, {run}, caller)[run]
+    return pages.gone_to(visit.request, run_path(visit.here, group, run))
 
 
 def home_to_loops(visit: Visit) -> Response:

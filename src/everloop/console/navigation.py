@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from everloop.console.addresses import asked_path
+from everloop.console.addresses import asked_path, group_path
 from everloop.language.vocabulary import N_
+from everloop.service.groups import GROUPS
 from everloop.service.permissions import Permission
 from everloop.service.person import Person, person_of
 
@@ -17,13 +18,18 @@ if TYPE_CHECKING:
 Crumb = tuple[str, str | None]
 """What a page is called, and its path; None: the page that is shown."""
 
+NAMES = {
+    "model": N_("Model"),
+    "infra": N_("Infra"),
+    "harness": N_("Harness"),
+    "data": N_("Data"),
+    "search": N_("Search"),
+}
+"""Group of runs -> what the navigation calls it."""
+
 _ENTRIES: tuple[tuple[str | None, str, str, bool], ...] = (
     (None, N_("Overview"), "/overview", False),
-    (N_("RSI loops"), N_("Model"), "/rsi/model-loops", False),
-    (N_("RSI loops"), N_("Infra"), "/rsi/infra-loops", False),
-    (N_("RSI loops"), N_("Harness"), "/rsi/harness-loops", False),
-    (N_("RSI loops"), N_("Data"), "/rsi/data-loops", False),
-    (N_("RSI loops"), N_("Search"), "/rsi/search-loops", False),
+    *((N_("RSI loops"), NAMES[group], group_path("", group), False) for group in GROUPS),
     (N_("Experiment"), N_("Jobs"), "/experiment/jobs", False),
     (N_("Experiment"), N_("Checkpoints"), "/checkpoints", False),
     (N_("Project"), N_("Approvals"), "/approvals", False),

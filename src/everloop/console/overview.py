@@ -11,4 +11,5 @@ from everloop.service import overview as overviews
 
 def overview(visit: Visit) -> Response:
     """``/overview`` of a project."""
-    return pages.framed(visit, "overview.html", overview=overviews.of(visit.place, visit.person()))
+    found = overviews.of(visit.place, visit.person())
+    return pages.framed(visit, "overview.html", overview=found, failed_days=overviews.FAILED_DAYS)

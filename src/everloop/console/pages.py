@@ -13,10 +13,10 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from everloop import __version__
 from everloop.api import envelope
 from everloop.console import cookies, forms
-from everloop.console.addresses import asked, under_root
+from everloop.console.addresses import asked, group_path, run_path, under_root
 from everloop.console.navigation import Crumb, frame
 from everloop.console.texts import plain
-from everloop.errors import EverloopError, StoreUnavailable
+from everloop.errors import EverloopError, RunUnreadable, StoreUnavailable
 from everloop.language import LANGUAGES, environment
 from everloop.language.vocabulary import N_
 
@@ -43,21 +43,22 @@ TITLES = {
     404: N_("Not found"),
     409: N_("Already decided"),
     410: N_("Expired"),
-    429: N_("Unavailable, try again"),
+    429: N_("Too many requests"),
     503: N_("Unavailable, try again"),
 }
 """Status -> title of the page that tells of it."""
 
 _environments = {tag: environment(PackageLoader("everloop.console"), language) for tag, language in LANGUAGES.items()}
 for _one in _environments.values():
-    _one.globals["plain"] = plain
+    _one.globals |= {"plain": plain, "group_path": group_path, "run_path": run_path}
 
 
 def shown(request: Request, name: str, status: int = 200, **context: object) -> Response:
     """The page of a template. Its forms carry a token, for which the browser gets a cookie when it has none.
 
     A template has, besides `context`: ``to(path, **query)``, the address of a path of ours; ``language`` and
-    ``languages``; ``asked``, the path that was asked for; ``token_name``, ``token``, ``version``.
+    ``languages``; ``asked``, the path that was asked for; ``token_name``, ``token``, ``version``; and of this package
+    ``group_path``, ``run_path`` and ``plain``.
     """
     kept, session = cookies.form(request), cookies.session(request)
     secret = kept or forms.new_secret()
@@ -94,7 +95,8 @@ def told(request: Request, error: EverloopError) -> Response:
     """The page that an error is: what happened, why, what to do next."""
     status, code, _ = envelope.wire_error(error)
     request.state.code = code
-    title = TITLES.get(status, N_("This did not work"))
+    unreadable = isinstance(error, RunUnreadable)
+    title = N_("This run cannot be read.") if unreadable else TITLES.get(status, N_("This did not work"))
     again = status in {429, 503} and request.method == "GET"
     away = isinstance(error, StoreUnavailable)
     response = shown(request, "told.html", status, title=title, error=error, again=again, away=away)

@@ -7,10 +7,12 @@ from typing import Any
 
 from starlette.responses import Response
 
-from everloop.console import pages
+from everloop.console import members, pages
+from everloop.console.addresses import group_path, run_path
 from everloop.console.board import Board
 from everloop.console.board import board as board_of
-from everloop.console.live import board_mark
+from everloop.console.connection import connected
+from everloop.console.live import ENDED, board_mark, mark_of
 from everloop.console.visits import Visit
 from everloop.events import Json
 from everloop.report.why import why
@@ -24,13 +26,18 @@ def run(visit: Visit) -> Response:
     In another group than the run's own, a redirect to where it belongs.
     """
     name = _name(visit)
-    found = board_of(visit, name)
-    group = found.run.get("group")
-    if group is not None and group != visit.request.path_params["group"]:
-        return pages.gone_to(visit.request, f"{visit.here}/rsi/{group}-loops/{name}", rounds=visit.asked("rounds"))
+    # first what the script compares with: a change while the rest is read is then one that it has not seen
+    seen = mark_of(visit, name, connected(visit))
     live = runs.live(visit.place, name, None, visit.person())
+    found = board_of(visit, name)
+    group, asked = found.run.get("group"), visit.request.path_params["group"]
+    own = run_path(visit.here, group, name)
+    if group is not None and own != f"{group_path(visit.here, asked)}/{name}":
+        return pages.gone_to(visit.request, own, rounds=visit.asked("rounds"))
     shown = _shown(visit, found, live)
-    return pages.framed(visit, "run.html", 200, crumbs=[(name, None)], mark=board_mark(live), **shown)
+    mark = board_mark(live, shown["workers"] > 0)
+    ended = live["state"] in ENDED
+    return pages.framed(visit, "run.html", 200, crumbs=[(name, None)], mark=mark, seen=seen, ended=ended, **shown)
 
 
 def board(visit: Visit) -> Response:
@@ -50,6 +57,7 @@ def _name(visit: Visit) -> str:
 
 def _shown(visit: Visit, found: Board, live: Json) -> Mapping[str, Any]:
     """What the templates show, and what they call: ``why`` of a candidate."""
-    path = f"{visit.here}/rsi/{visit.request.path_params['group']}-loops/{_name(visit)}"
+    path = run_path(visit.here, visit.request.path_params["group"], _name(visit))
     documents = {"board": found, "run": found.run, "live": live, "workers": workers_alive(visit.place)}
-    return documents | {"path": path, "why": lambda candidate: why(candidate, visit.language)}
+    called = {"people": members.named(visit), "why": lambda candidate: why(candidate, visit.language)}
+    return documents | {"path": path} | called

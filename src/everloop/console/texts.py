@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from everloop.fields import MISSING
-from everloop.report.texts import clean
+from everloop.fields import MISSING, clean
 
 LONG = 4000
 """Most characters of one text on a page."""
@@ -11,6 +10,5 @@ LONG = 4000
 
 def plain(value: object) -> str:
     """A text without what cannot be printed, such as marks that turn the direction of what follows; cut when long."""
-    text = value if isinstance(value, str) and value.isprintable() else clean(value if isinstance(value, str) else None)
-    text = text or MISSING
+    text = (clean(value) if isinstance(value, str) else "") or MISSING
     return text if len(text) <= LONG else f"{text[:LONG]}…"

@@ -38,12 +38,17 @@ ENGLISH = Language("en", "English")
 """The language of the code."""
 
 
-def _chinese() -> Language:
-    found = gettext.translation(DOMAIN, TRANSLATIONS, ["zh_CN"], fallback=True)
-    return Language("zh-CN", "中文", found)
+def built(folder: Path) -> Mapping[str, Language]:
+    """Tag -> language, of English and each whose catalogue is built there: no page is said to be in another."""
+    made = {ENGLISH.tag: ENGLISH}
+    for tag, name in (("zh-CN", "中文"),):
+        locale = tag.replace("-", "_")
+        if gettext.find(DOMAIN, folder, [locale]) is not None:
+            made[tag] = Language(tag, name, gettext.translation(DOMAIN, folder, [locale]))
+    return made
 
 
-LANGUAGES: Mapping[str, Language] = {one.tag: one for one in (ENGLISH, _chinese())}
+LANGUAGES = built(TRANSLATIONS)
 """Tag -> language."""
 
 

@@ -6,16 +6,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC, datetime
+from functools import partial
 from math import isfinite
+from typing import cast
 
-from jinja2 import BaseLoader, ChainableUndefined, Environment
+from jinja2 import BaseLoader, ChainableUndefined, Environment, pass_context
+from jinja2.runtime import Context
 from markupsafe import Markup
 
 from everloop.events import JsonValue
-from everloop.fields import MISSING, dollars, figure, interval
+from everloop.fields import MISSING, clean, clock, dollars, figure, interval, moment
 from everloop.language.catalogue import Language
-from everloop.language.vocabulary import term
+from everloop.language.vocabulary import phase, term
 
 
 class Missing(ChainableUndefined):
@@ -29,10 +31,10 @@ class Missing(ChainableUndefined):
 
 
 def environment(loader: BaseLoader, language: Language) -> Environment:
-    """An environment whose templates speak `language`.
+    """An environment whose templates speak `language`; each text that they show is `clean`, None is "—".
 
     Filters: ``figure`` (``.3f`` or another form), ``interval`` of a pair, ``dollars``, ``when`` (a ``<time>`` in UTC),
-    ``term`` (a fixed word of ours: state, decision, phase ...), ``sentence``.
+    ``term`` (a fixed word of ours: state, decision, kind ...), ``phase`` (one of a run), ``sentence``.
     """
     made = Environment(
         loader=loader,
@@ -45,32 +47,45 @@ def environment(loader: BaseLoader, language: Language) -> Environment:
     )
     found = language.translations
     made.install_gettext_callables(found.gettext, found.ngettext, newstyle=True)  # type: ignore[attr-defined]  # the extension adds it
+    for name in ("gettext", "ngettext"):
+        made.globals[name] = _sentences(cast(Callable[..., str], made.globals[name]))
     made.globals["language"] = language
     made.filters |= {
         "figure": _figure,
         "interval": _interval,
         "dollars": lambda value: dollars(_number(value)),
         "when": when,
-        "term": _term(language),
+        "term": partial(term, language),
+        "phase": partial(phase, language),
         "sentence": _sentence,
     }
     return made
 
 
-def when(moment: JsonValue | Missing) -> str:
+def when(value: JsonValue | Missing) -> str:
     """A time as HTML, in UTC with its zone; the browser makes it local. "—" without one."""
-    if not isinstance(moment, str) or not moment:
+    at = None if isinstance(value, Missing) else moment(value)
+    if at is None:
         return MISSING
-    try:
-        at = datetime.fromisoformat(moment)
-        at = at.astimezone(UTC) if at.tzinfo else at
-    except (ValueError, OverflowError):
-        return MISSING
-    return Markup('<time datetime="{}">{} UTC</time>').format(moment, f"{at:%Y-%m-%d %H:%M:%S}")
+    exact = at.replace(tzinfo=None).isoformat(timespec="microseconds")
+    return Markup('<time datetime="{}Z">{}</time>').format(exact, clock(at))
 
 
 def _finalize(value: object) -> object:
-    return MISSING if value is None else value
+    """What is shown of a value; HTML of ours stays as it is."""
+    if value is None:
+        return MISSING
+    return clean(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def _sentences(translate: Callable[..., str]) -> Callable[..., str]:
+    """A gettext function of templates that puts into a sentence what would be shown outside of one."""
+
+    @pass_context
+    def said(context: Context, *texts: object, **values: object) -> str:
+        return translate(context, *texts, **{name: _finalize(value) for name, value in values.items()})
+
+    return said
 
 
 def _number(value: object) -> float | None:
@@ -88,10 +103,6 @@ def _interval(value: object, form: str = ".3f") -> str:
     """Of an object with ``low`` and ``high``."""
     ends = (value.get("low"), value.get("high")) if isinstance(value, dict) else (None, None)
     return interval(_number(ends[0]), _number(ends[1]), form)
-
-
-def _term(language: Language) -> Callable[[object], str]:
-    return lambda word: term(language, word if isinstance(word, str) else None)
 
 
 def _sentence(text: str) -> str:

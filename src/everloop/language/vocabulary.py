@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from everloop.fields import MISSING
+from collections.abc import Mapping
+
+from everloop.fields import MISSING, line
 from everloop.language.catalogue import Language
 
 
@@ -84,24 +86,7 @@ TERMS = {
     "queued": N_("queued"),
     "delivered": N_("delivered"),
     "dropped": N_("dropped"),
-    "begin": N_("begin"),
-    "open": N_("open"),
-    "calibrate": N_("calibrate"),
-    "diagnose": N_("diagnose"),
-    "propose": N_("propose"),
-    "collect": N_("collect"),
-    "launch": N_("launch"),
-    "build": N_("build"),
-    "train": N_("train"),
-    "screen": N_("screen"),
-    "admit": N_("pre-test"),
-    "evaluate": N_("evaluate"),
-    "audit": N_("audit"),
-    "decide": N_("decide"),
     "approval": N_("approval"),
-    "conclude": N_("conclude"),
-    "summarise": N_("summarise"),
-    "end": N_("end"),
     "operator": N_("operator"),
     "auditor": N_("auditor"),
     "student": N_("student"),
@@ -123,9 +108,53 @@ TERMS = {
 }
 """Word on the wire -> English text. A word that is not here is shown as it is."""
 
+PHASES = {
+    "begin": N_("begin"),
+    "base-rows": N_("starting rows"),
+    "calibrate": N_("calibrate the judge"),
+    "baseline": N_("baseline"),
+    "generation": N_("take up the run"),
+    "turn": N_("decide on the next round"),
+    "open": N_("open the round"),
+    "diagnose": N_("diagnose"),
+    "propose": N_("propose"),
+    "turn-of-model": N_("turn of a model"),
+    "collect": N_("collect"),
+    "launch": N_("launch"),
+    "train": N_("train"),
+    "build": N_("build"),
+    "control-pending": N_("control arm"),
+    "control": N_("control arm"),
+    "dev": N_("draw dev items"),
+    "admit": N_("pre-test"),
+    "screen": N_("screen"),
+    "evaluate": N_("evaluate"),
+    "contamination": N_("contamination check"),
+    "audit": N_("audit"),
+    "certify": N_("certify"),
+    "approval": N_("approval"),
+    "decide": N_("decide"),
+    "conclude": N_("conclude"),
+    "summarise": N_("summarise"),
+    "final": N_("final gate"),
+    "closing": N_("close the run"),
+    "end": N_("end"),
+    "left": N_("leave the run"),
+}
+"""Phase of a run -> English text, in the order of a run; the same word may be called otherwise elsewhere (`TERMS`)."""
 
-def term(language: Language, word: str | None) -> str:
-    """A word of the wire as people read it; "—" without one."""
-    if word is None or word == "":
+
+def term(language: Language, word: object) -> str:
+    """A word of the wire as people read it; "—" for anything else."""
+    return _said(language, word, TERMS)
+
+
+def phase(language: Language, word: object) -> str:
+    """A phase of a run as people read it; "—" for anything else."""
+    return _said(language, word, PHASES)
+
+
+def _said(language: Language, word: object, words: Mapping[str, str]) -> str:
+    if not isinstance(word, str) or not word:
         return MISSING
-    return language.say(TERMS[word]) if word in TERMS else word.replace("_", " ")
+    return language.say(words[word]) if word in words else line(word.replace("_", " "))

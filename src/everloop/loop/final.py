@@ -82,6 +82,7 @@ def _record(lines: Lines, arm: Control | None, seen: Outcomes, number: int, viol
     against_control = Tally.of(seen[lines.version], seen["control"]) if trained else Tally()
     improved = lines.version != "v0"
     change = Change.of(against_base)
+    from_control = Change.of(against_control if improved and trained else Tally())
     evidence = log_e(against_base.wins, against_base.losses) if improved else None
     control_evidence = log_e(against_control.wins, against_control.losses) if improved and trained else None
     threshold = -log(ALPHA)
@@ -101,7 +102,10 @@ def _record(lines: Lines, arm: Control | None, seen: Outcomes, number: int, viol
         "missing": against_base.candidate_missing + against_base.baseline_missing,
         "evidence": {"log_e": evidence, "threshold": threshold},
         "control_mean": control.mean if control else None,
-        "change_from_control": against_control.estimate if improved and trained else None,
+        "change_from_control": from_control.mean,
+        "control_low": from_control.low,
+        "control_high": from_control.high,
+        "control_n": from_control.n if improved and trained else None,
         "control_evidence": {"log_e": control_evidence, "threshold": threshold},
         "beats_control": None if control_evidence is None else control_evidence >= threshold,
         "alpha": ALPHA,

@@ -130,6 +130,9 @@ def _gate_record(lines: Lines, tally: Tally, verdict: Verdict, head: Score, cert
         "evidence": {"log_e": verdict.log_e, "threshold": verdict.threshold},
         "control_mean": None,
         "change_from_control": None,
+        "control_low": None,
+        "control_high": None,
+        "control_n": None,
     }
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from everloop.events import Json
 from everloop.language import Language
-from everloop.pictures.before_after import families
-from everloop.pictures.comparison import evidence
-from everloop.pictures.money import spend
+from everloop.pictures.evidence import evidence
+from everloop.pictures.families import families
 from everloop.pictures.picture import Cell, Column, Picture
-from everloop.pictures.rounds import timeline
+from everloop.pictures.scores import scores
+from everloop.pictures.spend import spend
 from everloop.pictures.standalone import standalone
 from everloop.pictures.style import PALETTE, RULES, WIDER
-from everloop.pictures.versions import scores
+from everloop.pictures.timeline import timeline
 
 __all__ = [
     "NAMES",

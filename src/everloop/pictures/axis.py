@@ -10,6 +10,7 @@ from everloop.pictures.elements import line, words
 
 _FAR = 1e12
 _LARGE = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
+_UNITS = ((86400, "d"), (3600, "h"), (60, "min"))
 _TIMES = (1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 10800, 21600, 43200, 86400)
 
 
@@ -67,6 +68,11 @@ class Axis:
         digits = max(0, -floor(log10(self.step) + 1e-9))
         digits = max(digits, least) if digits else 0
         return f"{value:.{digits}f}".replace("-", "−")
+
+    def lasts(self, seconds: float) -> str:
+        """A length of time in its largest unit; zero in the unit of the steps."""
+        found = next((one for one in _UNITS if (seconds or self.step) >= one[0]), (1, "s"))
+        return f"{seconds / found[0]:g} {found[1]}"
 
 
 def _step(least: float) -> float:

@@ -52,7 +52,7 @@ class Bar:
             name=self.called(language),
             mean=figure(self.mean),
             interval=interval(self.low, self.high),
-            n=figure(self.n, ".0f"),
+            n=figure(self.n, ",.0f"),
             set=term(language, self.set),
         )
 

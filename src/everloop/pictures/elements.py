@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from html import escape
 from itertools import groupby, pairwise
 
+from everloop import fields
+
 Value = str | float | None
 """An attribute; None leaves it out."""
 
@@ -17,7 +19,7 @@ WIDE = 1000
 
 def plain(text: str) -> str:
     """A text as markup, without what cannot be printed, such as marks that turn the direction of what follows."""
-    return escape(text if text.isprintable() else "".join(one if one.isprintable() else " " for one in text))
+    return escape(fields.line(text))
 
 
 def element(name: str, *inside: str, **attributes: Value) -> str:

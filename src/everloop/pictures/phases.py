@@ -6,43 +6,39 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from everloop.events import Json, JsonValue
-from everloop.fields import MISSING, number, parts, word
+from everloop.events import Json
+from everloop.fields import MISSING, moment, number, parts, word
 from everloop.language import Language
-from everloop.language.vocabulary import N_
+from everloop.language.vocabulary import phase
 from everloop.pictures.axis import drawable
 
 MOST = 20
 """Newest rounds drawn."""
 
-NAMES = {
-    "begin": ("rest", N_("begin")),
-    "base-rows": ("build", N_("starting rows")),
-    "baseline": ("measure", N_("baseline")),
-    "calibrate": ("measure", N_("calibrate the judge")),
-    "open": ("rest", N_("open the round")),
-    "diagnose": ("think", N_("diagnose")),
-    "propose": ("think", N_("propose")),
-    "summarise": ("think", N_("summarise")),
-    "collect": ("build", N_("collect")),
-    "admit": ("build", N_("admit")),
-    "launch": ("build", N_("launch")),
-    "train": ("build", N_("train")),
-    "build": ("build", N_("build")),
-    "control-pending": ("build", N_("control arm")),
-    "control": ("build", N_("control arm")),
-    "dev": ("measure", N_("draw dev items")),
-    "screen": ("measure", N_("screen")),
-    "evaluate": ("measure", N_("evaluate")),
-    "certify": ("measure", N_("certify")),
-    "final": ("measure", N_("final gate")),
-    "contamination": ("check", N_("contamination check")),
-    "audit": ("check", N_("audit")),
-    "approval": ("check", N_("approval")),
-    "decide": ("rest", N_("decide")),
-    "conclude": ("rest", N_("conclude")),
+KINDS = {
+    "base-rows": "build",
+    "baseline": "measure",
+    "calibrate": "measure",
+    "diagnose": "think",
+    "propose": "think",
+    "summarise": "think",
+    "collect": "build",
+    "admit": "build",
+    "launch": "build",
+    "train": "build",
+    "build": "build",
+    "control-pending": "build",
+    "control": "build",
+    "dev": "measure",
+    "screen": "measure",
+    "evaluate": "measure",
+    "certify": "measure",
+    "final": "measure",
+    "contamination": "check",
+    "audit": "check",
+    "approval": "check",
 }
-"""Phase -> the kind of work in it and its name; any other is ``rest`` and called as on the wire."""
+"""Phase -> the kind of work in it; any other is ``rest``."""
 
 # what the loop decides between rounds stands under the round that may follow, which there may never be
 _BOOKS = ("turn",)
@@ -70,11 +66,11 @@ class Phase:
     @property
     def kind(self) -> str:
         """The kind of work in it: ``think``, ``build``, ``measure``, ``check`` or ``rest``."""
-        return NAMES[self.phase][0] if self.phase in NAMES else "rest"
+        return KINDS.get(self.phase, "rest")
 
     def called(self, language: Language) -> str:
         """Its name as people read it."""
-        return language.say(NAMES[self.phase][1]) if self.phase in NAMES else self.phase.replace("_", " ")
+        return phase(language, self.phase)
 
     @property
     def at_work(self) -> bool:
@@ -84,7 +80,7 @@ class Phase:
     @property
     def span(self) -> tuple[datetime, datetime] | None:
         """When it began and ended; None unless both are known."""
-        begun, ended = _moment(self.started_at), _moment(self.ended_at)
+        begun, ended = moment(self.started_at), moment(self.ended_at)
         return (begun, ended) if begun is not None and ended is not None else None
 
 
@@ -97,7 +93,7 @@ def phases(document: Json, history: Json | None) -> list[Phase]:
 def _phase(one: Json, now: datetime | None) -> Phase:
     started, ended, candidate = one.get("started_at"), one.get("ended_at"), one.get("candidate")
     seconds = drawable(number(one, "seconds"))
-    begun, until = _moment(started), _moment(ended) if ended is not None else now
+    begun, until = moment(started), moment(ended) if ended is not None else now
     if seconds is None and begun is not None and until is not None:
         seconds = (until - begun).total_seconds()
     return Phase(
@@ -112,17 +108,8 @@ def _phase(one: Json, now: datetime | None) -> Phase:
 
 def _now(document: Json, history: Json | None) -> datetime | None:
     """The newest moment that the documents know of."""
-    known = [_moment(one.get("at")) for one in parts(history or {}, "spend")[-1:]]
-    return max((at for at in [*known, _moment(document.get("updated_at"))] if at is not None), default=None)
-
-
-def _moment(text: JsonValue) -> datetime | None:
-    """A time with a zone; None for anything else."""
-    try:
-        read = datetime.fromisoformat(text) if isinstance(text, str) else None
-    except ValueError:
-        return None
-    return read if read is not None and read.tzinfo is not None else None
+    known = [moment(one.get("at")) for one in parts(history or {}, "spend")[-1:]]
+    return max((at for at in [*known, moment(document.get("updated_at"))] if at is not None), default=None)
 
 
 def by_round(found: Sequence[Phase]) -> list[tuple[float, list[Phase]]]:

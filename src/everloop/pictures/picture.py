@@ -25,6 +25,8 @@ class Column:
     """Heading, in the reader's language."""
     form: str = ""
     """How a number is written, such as ``.3f``; empty: as text."""
+    time: bool = False
+    """Whether its cells are times, ISO 8601 in UTC as the record has them: a page tells them in the reader's zone."""
 
     def text(self, cell: Cell) -> str:
         """A cell of this column as text; "—" when it is missing."""

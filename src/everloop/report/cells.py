@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from math import isfinite
 
 from everloop.fields import MISSING
 from everloop.pictures import Cell, Column, Picture
 from everloop.report import blocks
 from everloop.report.texts import line, moment
-
-_TIME = re.compile(r"\d{4}-\d\d-\d\dT[0-9:.]+Z")
 
 
 def tabled(picture: Picture) -> blocks.Table:
@@ -24,8 +21,10 @@ def tabled(picture: Picture) -> blocks.Table:
 
 def _written(value: Cell, column: Column) -> str:
     """A value in its column's format; "—" for what was not measured."""
+    if column.time:
+        return moment(value)
     if isinstance(value, int | float) and not isinstance(value, bool):
         if not isfinite(value):
             return MISSING
         return format(value, column.form) if column.form else f"{value}"
-    return moment(value) if isinstance(value, str) and _TIME.fullmatch(value) else line(value)
+    return line(value)

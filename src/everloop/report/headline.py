@@ -8,7 +8,7 @@ from everloop.events import Json
 from everloop.fields import figure, interval, number, part, parts
 from everloop.language import Language
 from everloop.language.vocabulary import N_, term
-from everloop.report.texts import line
+from everloop.report.texts import line, log_e
 from everloop.report.verdict import deciding, verdict
 
 
@@ -28,10 +28,8 @@ def _scores(document: Json, language: Language) -> str | None:
         return None
     version, base = line(gate.get("candidate")), line(gate.get("baseline"))
     return language.say(
-        N_(
-            "On those items %(version)s scores %(mean)s and %(base)s %(base_mean)s; log e is %(log_e)s where "
-            "%(threshold)s was needed."
-        ),
+        "On those items %(version)s scores %(mean)s and %(base)s %(base_mean)s; log e is %(log_e)s where "
+        "%(threshold)s was needed.",
         version=version,
         base=base,
         mean=_scored(document, version, gate, "mean"),
@@ -51,7 +49,7 @@ def _state(document: Json, language: Language) -> Iterator[str]:
         )
     elif state != "finished":
         text = N_("The run stands at round %(round)s of %(target)s; its state is: %(state)s.")
-        yield language.say(text, state=_term(language, document), round=rounds[0], target=rounds[1])
+        yield language.say(text, state=term(language, state), round=rounds[0], target=rounds[1])
     error = part(document, "error")
     if error:
         text = N_("The loop's own reason: %(code)s, %(message)s.")
@@ -59,18 +57,13 @@ def _state(document: Json, language: Language) -> Iterator[str]:
         yield language.say(text, code=line(error.get("code")), message=message)
     bound = number(part(document, "protocol"), "false_claim_bound")
     if bound:
-        text = N_("The chance that any claim of this run is false is at most %(bound)s, by its protocol.")
+        text = N_("The chance that any claim made so far is false is at most %(bound)s, by its protocol.")
         yield language.say(text, bound=f"{bound:.4g}")
-
-
-def _term(language: Language, document: Json) -> str:
-    state = document.get("state")
-    return term(language, state if isinstance(state, str) else None)
 
 
 def _evidence(gate: Json) -> dict[str, str]:
     found = part(gate, "evidence")
-    return {one: figure(number(found, one), ".2f") for one in ("log_e", "threshold")}
+    return {name: log_e(found, name) for name in ("log_e", "threshold")}
 
 
 def _scored(document: Json, subject: str, gate: Json, name: str) -> str:

@@ -9,7 +9,7 @@ from everloop.fields import MISSING, dollars, figure, number, part, parts
 from everloop.language import Language
 from everloop.language.vocabulary import N_, term
 from everloop.report.blocks import Column, Facts, Paragraph, Section, Table
-from everloop.report.texts import line, moment
+from everloop.report.texts import count, line, moment
 
 _PARAMETERS = {
     "verifier": N_("Verifier"),
@@ -30,13 +30,13 @@ def about(document: Json, language: Language) -> Section:
     rounds = f"{line(document.get('round'))} / {line(document.get('rounds_target'))}"
     facts = [
         (say("Run"), line(document.get("run"))),
-        (say("State"), _term(language, document, "state")),
+        (say("State"), term(language, document.get("state"))),
         (say("Round / target"), rounds),
         (say("Best version"), line(document.get("best_version"))),
         (say("Goal in words"), line(document.get("brief"))),
         (say("Domain"), line(document.get("domain"))),
-        (say("Mode"), _term(language, document, "mode")),
-        (say("What is improved"), _term(language, document, "kind")),
+        (say("Mode"), term(language, document.get("mode"))),
+        (say("What is improved"), term(language, document.get("kind"))),
         (say("Machine"), line(document.get("machine"))),
         (say("Started"), moment(document.get("created_at"))),
         (say("Last change on record"), moment(document.get("updated_at"))),
@@ -54,15 +54,15 @@ def protocol(document: Json, language: Language) -> Section:
         (say("SHA-256 of the protocol"), line(found.get("sha256"))),
         (say("Judge"), f"{line(judge.get('id'))} {line(judge.get('version'))}"),
         (say("Smallest gain that a certification can show, four times in five"), _change(found)),
-        (say("Bound on the chance of any false claim"), figure(number(found, "false_claim_bound"), ".4g")),
-        (say("Rounds that fresh items last for"), line(found.get("rounds_supply"))),
+        (say("Chance of any false claim so far, at most"), figure(number(found, "false_claim_bound"), ".4g")),
+        (say("Rounds that fresh items last for"), count(found, "rounds_supply")),
         (say("Worst case cost"), dollars(number(found, "worst_case_usd"))),
-        (say("Families"), line(_listed(found.get("families")))),
-        (say("Auditors"), line(_listed(found.get("auditors")))),
-        *((say(title), line(found.get(name))) for name, title in _PARAMETERS.items() if name in found),
+        (say("Families"), _told(found.get("families"), language)),
+        (say("Auditors"), ", ".join(_termed(found.get("auditors"), language)) or MISSING),
+        *((say(title), _parameter(found, name, language)) for name, title in _PARAMETERS.items() if name in found),
     ]
     frozen = say("The protocol was frozen and hashed before anything was measured.")
-    gate = list(_flat(part(found, "gate")))
+    gate = list(_flat(part(found, "gate"), language))
     return Section(
         "protocol",
         say("Protocol"),
@@ -79,11 +79,11 @@ def started_with(document: Json, language: Language) -> Section:
     """Limits in force and plug-ins."""
     say = language.say
     columns = [Column(say("Key")), Column(say("Value"))]
-    limits = Table(say("Limits in force"), columns, list(_flat(part(document, "limits"))))
-    options = Table(say("Options"), columns, list(_flat(part(document, "options"))))
+    limits = Table(say("Limits in force"), columns, list(_flat(part(document, "limits"), language)))
+    options = Table(say("Options"), columns, list(_flat(part(document, "options"), language)))
     stop = {f"stop.{name}": value for name, value in part(document, "stop").items()}
     goal = {f"goal.{name}": value for name, value in part(document, "goal").items()}
-    ends = Table(say("When it ends early"), columns, list(_flat(goal | stop)))
+    ends = Table(say("When it ends early"), columns, list(_flat(goal | stop, language)))
     return Section("options", say("What it was started with"), [limits, options, ends])
 
 
@@ -96,7 +96,7 @@ def _sets(found: Json, language: Language) -> Table:
         Column(say("Most uses"), True),
     ]
     rows = [
-        [_term(language, one, "set"), *(figure(number(one, name), ",.0f") for name in ("n", "uses", "use_cap"))]
+        [term(language, one.get("set")), *(count(one, name) for name in ("n", "uses", "use_cap"))]
         for one in parts(found, "sets")
     ]
     return Table(say("Sets of items, and how often each was used"), columns, rows)
@@ -106,20 +106,28 @@ def _change(found: Json) -> str:
     return figure(number(found, "minimum_detectable_effect"), ".4f")
 
 
-def _listed(found: JsonValue) -> str:
-    return ", ".join(line(one) for one in found) if isinstance(found, list) and found else MISSING
+def _parameter(found: Json, name: str, language: Language) -> str:
+    value = found.get(name)
+    return term(language, value) if name == "verifier" else _told(value, language)
 
 
-def _flat(found: Json, before: str = "") -> Iterator[tuple[str, str]]:
+def _termed(found: JsonValue, language: Language) -> list[str]:
+    return [term(language, one) for one in found] if isinstance(found, list) else []
+
+
+def _told(value: JsonValue, language: Language) -> str:
+    """A value, a flag or a list as it was set: a number is written as it would be set again."""
+    if isinstance(value, list):
+        return ", ".join(_told(one, language) for one in value) or MISSING
+    if isinstance(value, bool):
+        return language.say("yes") if value else language.say("no")
+    return line(value)
+
+
+def _flat(found: Json, language: Language, before: str = "") -> Iterator[tuple[str, str]]:
     """Names and values; what lies within an object is named ``object.field``."""
     for name, value in found.items():
         if isinstance(value, dict):
-            yield from _flat(value, f"{before}{name}.")
+            yield from _flat(value, language, f"{before}{name}.")
         else:
-            shown = _listed(value) if isinstance(value, list) else line(value)
-            yield f"{before}{name}", line(shown)
-
-
-def _term(language: Language, document: Json, name: str) -> str:
-    found = document.get(name)
-    return term(language, found if isinstance(found, str) else None)
+            yield line(f"{before}{name}"), _told(value, language)

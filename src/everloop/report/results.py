@@ -9,7 +9,7 @@ from everloop.fields import MISSING, figure, interval, number, part, parts
 from everloop.language import Language
 from everloop.language.vocabulary import term
 from everloop.report.blocks import Block, Column, Paragraph, Section, Table
-from everloop.report.texts import line, moment
+from everloop.report.texts import count, line, log_e, moment
 
 HASH = 12
 """Characters of an artifact's hash."""
@@ -19,7 +19,7 @@ def steps(document: Json, language: Language) -> Section:
     """The steps of the classic example, each with its note."""
     say = language.say
     rows = [
-        [_term(language, one.get("step")), say("yes") if one.get("done") is True else say("no"), line(one.get("note"))]
+        [term(language, one.get("step")), say("yes") if one.get("done") is True else say("no"), line(one.get("note"))]
         for one in parts(document, "steps")
     ]
     table = Table(say("What the run got to"), [Column(say("Step")), Column(say("Done")), Column(say("Note"))], rows)
@@ -34,7 +34,7 @@ def versions(document: Json, language: Language, drawn: list[Block]) -> Section:
     rows = [_version(one) for one in parts(document, "versions")]
     control = part(document, "control")
     if control:
-        rows.append([_term(language, "control"), *([MISSING] * 3), *_artifact(control)])
+        rows.append([term(language, "control"), *([MISSING] * 3), *_artifact(control)])
     made = Table(say("Versions and what they are made of"), columns, rows)
     return Section("versions", say("Versions"), [*drawn, *_scores(document, language), made])
 
@@ -47,7 +47,7 @@ def _version(one: Json) -> list[str]:
 def _artifact(one: Json) -> list[str]:
     artifact = part(one, "artifact")
     sha256 = line(artifact.get("sha256"))
-    return [figure(number(one, "rows"), ",.0f"), line(artifact.get("type")), sha256[:HASH]]
+    return [count(one, "rows"), line(artifact.get("type")), sha256[:HASH]]
 
 
 def _scores(document: Json, language: Language) -> Iterator[Table]:
@@ -57,7 +57,7 @@ def _scores(document: Json, language: Language) -> Iterator[Table]:
     figures.append(Column(say("Missing"), True))
     named = [Column(say("Version")), Column(say("Set"))]
     measured = [(line(one.get("version")), one) for one in parts(document, "versions")]
-    measured.append((_term(language, "control"), part(document, "control")))
+    measured.append((term(language, "control"), part(document, "control")))
     found = [(name, score) for name, one in measured for score in parts(one, "scores")]
     whole = [_score(name, score, language) for name, score in found if score.get("split") == "all"]
     yield Table(say("Scores over all families, on every set that was measured"), [*named, *figures], whole)
@@ -69,8 +69,8 @@ def _score(name: str, score: Json, language: Language, *, one: bool = False) -> 
     """A row; `one`: it is of one family, which is named."""
     family = [line(score.get("split"))] if one else []
     ends = interval(number(score, "low"), number(score, "high"))
-    counts = [figure(number(score, name), ",.0f") for name in ("n", "missing")]
-    return [name, _term(language, score.get("set")), *family, figure(number(score, "mean")), ends, *counts]
+    counts = [count(score, name) for name in ("n", "missing")]
+    return [name, term(language, score.get("set")), *family, figure(number(score, "mean")), ends, *counts]
 
 
 def gates(document: Json, language: Language, drawn: list[Block]) -> Section:
@@ -90,15 +90,17 @@ def gates(document: Json, language: Language, drawn: list[Block]) -> Section:
 
 def _gate(one: Json, language: Language) -> Iterator[list[str]]:
     """One row; a second one where the candidate was compared with the control arm too."""
-    named = [_term(language, one.get("gate")), line(one.get("candidate"))]
-    n, at = figure(number(one, "n"), ",.0f"), moment(one.get("at"))
+    named = [term(language, one.get("gate")), line(one.get("candidate"))]
+    n, at = count(one, "n"), moment(one.get("at"))
     mean, ends = figure(number(one, "mean")), interval(number(one, "low"), number(one, "high"), "+.3f")
     base = [figure(number(one, "baseline_mean")), figure(number(one, "change"), "+.3f"), ends]
     first = [*named, line(one.get("baseline")), _flag(one, "passed", language), mean, *base, n]
     yield [*first, *_evidence(one, "evidence"), at]
     if number(one, "control_mean") is not None:
-        arm = [figure(number(one, "control_mean")), figure(number(one, "change_from_control"), "+.3f"), MISSING]
-        control, beats = _term(language, "control"), _flag(one, "beats_control", language)
+        change = figure(number(one, "change_from_control"), "+.3f")
+        ends = interval(number(one, "control_low"), number(one, "control_high"), "+.3f")
+        arm, n = [figure(number(one, "control_mean")), change, ends], count(one, "control_n")
+        control, beats = term(language, "control"), _flag(one, "beats_control", language)
         yield [*named, control, beats, mean, *arm, n, *_evidence(one, "control_evidence"), at]
 
 
@@ -107,7 +109,7 @@ def _violations(document: Json, language: Language) -> Iterator[dict[str, str]]:
         found = one.get("violations")
         if isinstance(found, list) and found:
             reasons = "; ".join(line(reason) for reason in found)
-            gate = _term(language, one.get("gate"))
+            gate = term(language, one.get("gate"))
             yield {"gate": gate, "candidate": line(one.get("candidate")), "reasons": reasons}
 
 
@@ -117,10 +119,10 @@ def _claims(document: Json, language: Language) -> Table:
     columns += [Column("alpha", True), Column(say("Time"))]
     rows = [
         [
-            _term(language, one.get("claim")),
+            term(language, one.get("claim")),
             line(one.get("candidate")),
             line(one.get("against")),
-            _term(language, one.get("outcome")),
+            term(language, one.get("outcome")),
             figure(number(one, "alpha"), ".4g"),
             moment(one.get("at")),
         ]
@@ -138,8 +140,4 @@ def _flag(one: Json, name: str, language: Language) -> str:
 
 def _evidence(one: Json, name: str) -> list[str]:
     found = part(one, name)
-    return [figure(number(found, figures), ".2f") for figures in ("log_e", "threshold")]
-
-
-def _term(language: Language, found: object) -> str:
-    return term(language, found if isinstance(found, str) else None)
+    return [log_e(found, name) for name in ("log_e", "threshold")]

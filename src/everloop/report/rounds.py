@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from everloop.events import Json
-from everloop.fields import MISSING, dollars, figure, number, part, parts
+from everloop.fields import MISSING, dollars, number, part, parts
 from everloop.language import Language
 from everloop.language.vocabulary import N_, term
 from everloop.report.blocks import Block, Column, Facts, Heading, Paragraph, Section, Table, Verbatim
-from everloop.report.texts import clean, line, moment
+from everloop.report.texts import clean, count, line, moment
 from everloop.report.why import why
 
 DIFF = 20_000
@@ -29,7 +29,7 @@ def listed(document: Json, history: Json | None, language: Language, drawn: list
     told: list[Block] = []
     if total is not None and total > len(detailed):
         text = N_("The record has %(total)s rounds; the newest %(shown)s are told in full below.")
-        told.append(Paragraph(say(text, total=f"{total:,.0f}", shown=len(detailed))))
+        told.append(Paragraph(say(text, total=count(document, "rounds_total"), shown=f"{len(detailed):,}")))
     table = Table(say("Rounds, oldest first"), columns, rows)
     return Section("rounds", say("Rounds"), [*told, table, *drawn, *_in_full(detailed, language)])
 
@@ -104,7 +104,7 @@ def _review(one: Json, language: Language) -> list[str]:
     verdicts = {True: language.say("passed"), False: language.say("rejected")}
     passed = one.get("passed")
     verdict = verdicts[passed] if isinstance(passed, bool) else MISSING
-    kind = _term(language, one.get("kind"))
+    kind = term(language, one.get("kind"))
     return [kind, line(one.get("version")), verdict, line(one.get("reason")), moment(one.get("at"))]
 
 
@@ -124,7 +124,7 @@ def approvals(document: Json, language: Language) -> Section:
         [
             line(one.get("approval_id")),
             line(one.get("candidate")),
-            _term(language, one.get("state")),
+            term(language, one.get("state")),
             line(one.get("reason")),
             line(one.get("decided_by")),
             moment(one.get("created_at")),
@@ -160,17 +160,11 @@ def spending(document: Json, language: Language, drawn: list[Block]) -> Section:
         (say("Requests to operator and auditor models"), "model_requests", "model_request_cap"),
         (say("Requests to the student"), "student_requests", "student_request_cap"),
     ]
-    rows += [
-        [name, figure(number(spend, used), ",.0f"), figure(number(limits, cap), ",.0f")] for name, used, cap in counts
-    ]
+    rows += [[name, count(spend, used), count(limits, cap)] for name, used, cap in counts]
     note = say("Rounds, the loop's spend and estimates of training count different things and need not add up.")
     table = Table(say("Spend of the run beside its caps"), columns, rows)
     return Section("spend", say("Spend"), [table, Paragraph(note), *drawn])
 
 
 def _decision(one: Json, language: Language) -> str:
-    return _term(language, one.get("decision"))
-
-
-def _term(language: Language, found: object) -> str:
-    return term(language, found if isinstance(found, str) else None)
+    return term(language, one.get("decision"))

@@ -2,31 +2,32 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-from math import isfinite
-
-from everloop.events import JsonValue
-from everloop.fields import MISSING, word
+from everloop import fields
+from everloop.events import Json, JsonValue
+from everloop.fields import MISSING, clock, figure, number, word
 
 
 def clean(value: JsonValue) -> str:
-    """A text of the record without what cannot be printed, such as marks that turn the direction of what follows."""
-    if isinstance(value, float) and not isfinite(value):
-        return MISSING
-    return "".join(one if one.isprintable() or one in "\n\t" else "\N{REPLACEMENT CHARACTER}" for one in word(value))
+    """A text of the record with its own lines, without what cannot be shown."""
+    return fields.clean(word(value))
 
 
 def line(value: JsonValue) -> str:
     """A text of the record in one line."""
-    return " ".join(clean(value).split())
+    return fields.line(word(value))
+
+
+def count(document: Json, name: str) -> str:
+    """The count of that name, e.g. ``2,000``."""
+    return figure(number(document, name), ",.0f")
+
+
+def log_e(evidence: Json, name: str = "log_e") -> str:
+    """The logarithm of an e-value, or another figure on its scale, of that name."""
+    return figure(number(evidence, name), ".2f")
 
 
 def moment(value: JsonValue) -> str:
     """A time to the second, in UTC; "—" without one."""
-    if not isinstance(value, str) or not value:
-        return MISSING
-    try:
-        at = datetime.fromisoformat(value)
-    except ValueError:
-        return MISSING
-    return f"{at.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
+    at = fields.moment(value)
+    return MISSING if at is None else clock(at)

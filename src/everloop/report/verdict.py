@@ -11,6 +11,7 @@ from everloop.events import Json
 from everloop.fields import MISSING, figure, interval, number, part, parts, word
 from everloop.language import Language
 from everloop.language.vocabulary import N_
+from everloop.report.texts import count, log_e
 
 ACTIVE = ("starting", "running", "paused")
 """States in which something may still be shown."""
@@ -74,7 +75,7 @@ def _confirmed(final: Json, language: Language) -> tuple[str, str]:
         text = N_(
             "Nothing is shown: no version was certified, and v0 (%(mean)s on %(n)s blind items) is still the best."
         )
-        return "", language.say(text, mean=figure(number(final, "mean")), n=_count(final, "n"))
+        return "", language.say(text, mean=figure(number(final, "mean")), n=count(final, "n"))
     return "", language.say("A final gate was held, but it gave no ruling: nothing is shown.")
 
 
@@ -94,26 +95,35 @@ def _since(document: Json, final: Json, language: Language) -> str | None:
 
 
 def _control(document: Json, final: Json, language: Language) -> tuple[str, str | None]:
-    beats, change = final.get("beats_control"), number(final, "change_from_control")
+    beats, change = final.get("beats_control"), figure(number(final, "change_from_control"))
+    bounds = interval(number(final, "control_low"), number(final, "control_high"))
     known = {
-        "change": figure(change),
+        "change": change if bounds == MISSING else f"{change} {bounds}",
         "mean": figure(number(final, "control_mean")),
-        "n": _count(final, "n"),
-        "log_e": figure(number(part(final, "control_evidence"), "log_e"), ".1f"),
-        "needed": figure(number(part(final, "control_evidence"), "threshold"), ".1f"),
+        "n": count(final, "control_n"),
+        "log_e": log_e(part(final, "control_evidence")),
+        "needed": log_e(part(final, "control_evidence"), "threshold"),
     }
+    confirmed = final.get("passed") is True  # else there is no gain to add to, or to explain
     if beats is True:
-        text = N_(
+        also = N_(
             "It is also shown to beat the control arm, which was trained as long without the loop, by %(change)s "
             "(log e %(log_e)s, %(needed)s needed, n=%(n)s)."
         )
-        return "good", language.say(text, **known)
+        alone = N_(
+            "Against the control arm, which was trained as long without the loop, it is shown to be better by "
+            "%(change)s (log e %(log_e)s, %(needed)s needed, n=%(n)s)."
+        )
+        return "good" if confirmed else "warn", language.say(also if confirmed else alone, **known)
     if beats is False:
-        text = N_(
+        gained = N_(
             "It is not shown to beat the control arm (%(mean)s, n=%(n)s), which was trained as long without the loop: "
             "longer training alone may explain the gain."
         )
-        return "warn", language.say(text, **known)
+        neither = N_(
+            "Nor is it shown to beat the control arm (%(mean)s, n=%(n)s), which was trained as long without the loop."
+        )
+        return "warn", language.say(gained if confirmed else neither, **known)
     if document.get("mode") == "dry" or final.get("candidate") == "v0":
         return "", None
     return "", language.say("Nothing is known against the control arm: it was not compared.")
@@ -143,9 +153,5 @@ def _figures(gate: Json, form: str) -> dict[str, str]:
         "version": word(gate.get("candidate")),
         "base": word(gate.get("baseline")),
         "change": change if bounds == MISSING else f"{change} {bounds}",
-        "n": _count(gate, "n"),
+        "n": count(gate, "n"),
     }
-
-
-def _count(gate: Json, name: str) -> str:
-    return figure(number(gate, name), ",.0f")

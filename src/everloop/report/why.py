@@ -11,7 +11,7 @@ from everloop.events import Json
 from everloop.fields import figure, number, part, parts
 from everloop.language import Language
 from everloop.language.vocabulary import N_, term
-from everloop.report.texts import line
+from everloop.report.texts import count, line, log_e
 
 QUOTED = 3
 """Most reasons that the sentence quotes."""
@@ -93,7 +93,7 @@ def _rejected(candidate: Json, language: Language) -> str:
 
 
 def _reviewed(candidate: Json, failed: Sequence[Json], language: Language) -> str:
-    told = [f"{term(language, line(one.get('kind')))}: {line(one.get('reason'))}" for one in failed]
+    told = [f"{term(language, one.get('kind'))}: {line(one.get('reason'))}" for one in failed]
     return language.count(
         "%(candidate)s was rejected by an audit: %(reasons)s.",
         "%(candidate)s was rejected by %(n)s audits: %(reasons)s.",
@@ -138,17 +138,13 @@ def _name(candidate: Json) -> str:
     return line(candidate.get("candidate"))
 
 
-def _count(found: Json, name: str) -> str:
-    return figure(number(found, name), ".0f")
-
-
 def _screened(candidate: Json) -> dict[str, str]:
     screen = part(candidate, "screen")
     return {
         "candidate": _name(candidate),
         "estimate": figure(number(screen, "estimate"), "+.3f"),
         "threshold": figure(number(screen, "threshold"), "+.3f"),
-        **{name: _count(screen, name) for name in ("wins", "losses", "pairs")},
+        **{name: count(screen, name) for name in ("wins", "losses", "pairs")},
     }
 
 
@@ -160,13 +156,11 @@ def _compared(candidate: Json, language: Language) -> dict[str, str]:
 
 def compared(certification: Json, language: Language) -> str:
     """The figures of a ``certification`` object in words, to stand after a colon."""
-    counts = {name: _count(certification, name) for name in ("wins", "losses", "pairs")}
-    log_e = number(certification, "log_e")
-    if log_e is None:
+    counts = {name: count(certification, name) for name in ("wins", "losses", "pairs")}
+    if number(certification, "log_e") is None:
         return language.say("%(wins)s won and %(losses)s lost of %(pairs)s pairs, no e-value", **counts)
-    text = "%(wins)s won and %(losses)s lost of %(pairs)s pairs, log e %(log_e)s where %(threshold)s was needed"
-    needed = figure(number(certification, "threshold"), ".2f")
-    return language.say(text, **counts, log_e=figure(log_e, ".2f"), threshold=needed)
+    text = N_("%(wins)s won and %(losses)s lost of %(pairs)s pairs, log e %(log_e)s where %(threshold)s was needed")
+    return language.say(text, **counts, log_e=log_e(certification), threshold=log_e(certification, "threshold"))
 
 
 def _reasons(candidate: Json) -> list[str]:
@@ -188,5 +182,5 @@ def _quoted(reasons: Sequence[str], language: Language) -> str:
 
 
 def _short(text: str) -> str:
-    line = " ".join(text.split()).rstrip(".。")
-    return line if len(line) <= LENGTH else f"{line[: LENGTH - 1]}…"
+    told = " ".join(text.split()).rstrip(".。")
+    return told if len(told) <= LENGTH else f"{told[: LENGTH - 1]}…"

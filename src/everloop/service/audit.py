@@ -6,6 +6,7 @@ from sqlalchemy import Connection
 
 from everloop.errors import InvalidCursor
 from everloop.events import Json, JsonValue
+from everloop.fields import line
 from everloop.service._transactions import reading, writing
 from everloop.service.caller import Caller
 from everloop.service.installation import Installation
@@ -83,4 +84,4 @@ def _before(place: Place | None) -> int | None:
 
 def _text(value: str | None, most: int) -> str | None:
     """What a column takes: printable, and no longer than it is."""
-    return None if value is None else "".join(one if one.isprintable() else "\ufffd" for one in value)[:most]
+    return None if value is None else line(value)[:most]

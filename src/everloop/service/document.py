@@ -57,6 +57,8 @@ _TOOLS = {
     "final": ("loop", "gate"),
 }
 
+_CONTROL: Json = dict.fromkeys(("control_low", "control_high", "control_n"))
+"""What gates that were held before these were recorded do not say."""
 _TURNS = {"propose", "screen", "audit"}
 """Phases in which a language model may work in turns."""
 
@@ -89,7 +91,7 @@ def _summary(row: RunRow | RunSummary, spend: reservations.Spend) -> Json:
 def run_document(tx: Connection, row: RunRow, most_rounds: int) -> Json:
     """Everything there is to know of a run, its newest `most_rounds` rounds included."""
     shown = rounds.newest(tx, row.run, limit=most_rounds)
-    stored_gates = [record.document for record in gates.listing(tx, row.run)]
+    stored_gates = [_CONTROL | record.document for record in gates.listing(tx, row.run)]
     scored = _by_subject(stored_scores.listing(tx, row.run))
     told = steps(tx, row, stored_gates)
     return {
@@ -112,7 +114,7 @@ def run_document(tx: Connection, row: RunRow, most_rounds: int) -> Json:
         "gates": cast(JsonValue, stored_gates),
         "approvals": [approval_json(one) for one in approvals.of_run(tx, row.run)],
         "reviews": [_review(one) for one in reviews.newest(tx, row.run, limit=REVIEWS)],
-        "rounds": _rounds(tx, row.run, shown),
+        "rounds": cast(JsonValue, round_documents(tx, row.run, shown)),
         "rounds_total": rounds.total(tx, row.run),
         "directives": [
             {"text": one.text, "author": one.author, "at": one.at} for one in directives.listing(tx, row.run)
@@ -184,7 +186,7 @@ def _false_claim_bound(tx: Connection, run: str) -> JsonValue:
     """Union bound on the chance of any false claim: the levels of all tests so far; null where one had none."""
     levels = [one.alpha for one in claims.listing(tx, run)]
     known = [alpha for alpha in levels if alpha is not None]
-    return round(sum(known), 6) if len(known) == len(levels) else None
+    return min(1.0, round(sum(known), 6)) if len(known) == len(levels) else None
 
 
 def _by_subject(found: list[ScoreRow]) -> dict[str, list[JsonValue]]:
@@ -239,10 +241,11 @@ def round_document(tx: Connection, row: RunRow, number: int) -> Json:
     found = rounds.get(tx, row.run, number)
     if found is None:
         raise NotFound(f"run {row.run} has no round {number}", why=f"it is at round {row.round} of {row.rounds_target}")
-    return cast(Json, _rounds(tx, row.run, [found])[0])
+    return round_documents(tx, row.run, [found])[0]
 
 
-def _rounds(tx: Connection, run: str, shown: list[RoundRow]) -> list[JsonValue]:
+def round_documents(tx: Connection, run: str, shown: Sequence[RoundRow]) -> list[Json]:
+    """These rounds with everything; three statements, however many there are."""
     numbers = [one.round for one in shown]
     made = candidates.of_rounds(tx, run, numbers)
     reviewed: dict[str, list[JsonValue]] = {}

@@ -8,7 +8,7 @@ from everloop.service import visibility
 from everloop.service.caller import LOCAL, Caller
 from everloop.service.installation import Installation
 from everloop.service.permissions import Permission
-from everloop.store import run_groups, runs
+from everloop.store import run_groups
 
 MODEL = "model"
 """Group of runs that train a model."""
@@ -16,25 +16,12 @@ GROUPS = (MODEL, "infra", "harness", "data", "search")
 """Every group there is a list for."""
 
 
-def of(installation: Installation, run: str, caller: Caller) -> str:
-    """The group that a run is listed in; RunNotFound for a run that the caller does not see."""
-    caller.require(Permission.READ)
-    with installation.database.read() as tx:
-        return _listed(visibility.require(tx, run, caller).group)
-
-
-def of_each(installation: Installation, names: Collection[str], caller: Caller = LOCAL) -> dict[str, str]:
+def of(installation: Installation, names: Collection[str], caller: Caller = LOCAL) -> dict[str, str]:
     """Run -> its group, for those of these runs that the caller sees (the rule of `visibility`); the others lack."""
     caller.require(Permission.READ)
-    own = (caller.workspace_id, caller.project_id)
     with installation.database.read() as tx:
-        return {
-            one.run: _listed(one.group)
-            for one in run_groups.of(tx, names)
-            if caller.sees_all
-            or (one.workspace_id, one.project_id) == own
-            or (one.project_id is None and runs.labelled(tx, one.run, caller.project_id))
-        }
+        found = run_groups.of(tx, names)
+        return {one.run: _listed(one.group) for one in found if visibility.sees(tx, one.run, one, caller)}
 
 
 def _listed(group: str) -> str:

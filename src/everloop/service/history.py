@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from datetime import datetime
 from math import exp, log
 from typing import cast
 
@@ -16,6 +15,7 @@ from sqlalchemy import Connection
 from everloop.events import Json, JsonValue
 from everloop.evidence.gates import gate_from_json
 from everloop.evidence.tally import Tally
+from everloop.fields import moment
 from everloop.ledger import reservations
 from everloop.loop.lines import Lines
 from everloop.service import unreadable, visibility
@@ -126,10 +126,8 @@ def _timed(number: int, candidate: str, phase: str, started_at: str | None, ende
 
 
 def _seconds(started_at: str | None, ended_at: str | None) -> float | None:
-    if started_at is None or ended_at is None:
-        return None
-    between = datetime.fromisoformat(ended_at) - datetime.fromisoformat(started_at)
-    return round(max(0.0, between.total_seconds()), 6)
+    begun, ended = moment(started_at), moment(ended_at)
+    return None if begun is None or ended is None else round(max(0.0, (ended - begun).total_seconds()), 6)
 
 
 def _comparison(tx: Connection, row: RunRow) -> JsonValue:

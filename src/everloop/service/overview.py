@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 
 from sqlalchemy import Connection
 
@@ -17,9 +18,12 @@ from everloop.service.installation import Installation
 from everloop.service.permissions import Permission
 from everloop.store import standing
 from everloop.store.standing import Standing
+from everloop.values import iso, utcnow
 
 MOST = 20
 """Most rows of each list."""
+FAILED_DAYS = 7
+"""Days for which a run that failed is told of; it asks for nobody for ever."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +45,7 @@ class Overview:
     paused: Rows
     """Runs that wait for somebody to resume or stop them, with why."""
     failed: Rows
-    """Runs that broke off for good, with why."""
+    """Runs that broke off for good within the last `FAILED_DAYS`, with why."""
     approvals: Rows
     """Approvals that nobody has decided yet: approval objects."""
     workers: int
@@ -53,9 +57,11 @@ def of(installation: Installation, caller: Caller) -> Overview:
     caller.require(Permission.READ)
     project = None if caller.sees_all else caller.project_id
 
+    recent = iso(utcnow() - timedelta(days=FAILED_DAYS)) or ""
+
     def read(tx: Connection) -> tuple[Rows, Rows, Rows]:
         active = _rows(tx, ("starting", "running"), project)
-        return active, _rows(tx, ("paused",), project), _rows(tx, ("failed",), project)
+        return active, _rows(tx, ("paused",), project), _rows(tx, ("failed",), project, recent)
 
     active, paused, failed = reading(installation, read)
     waiting = approvals.listing(installation, caller, state="pending", limit=MOST)
@@ -63,8 +69,9 @@ def of(installation: Installation, caller: Caller) -> Overview:
     return Overview(active, paused, failed, pending, figures.workers_alive(installation))
 
 
-def _rows(tx: Connection, states: Sequence[str], project: str | None) -> Rows:
-    found = standing.listing(tx, states, project_id=project, limit=MOST + 1)
+def _rows(tx: Connection, states: Sequence[str], project: str | None, since: str = "") -> Rows:
+    newest = standing.listing(tx, states, project_id=project, limit=MOST + 1)
+    found = [row for row in newest if row.updated_at >= since]
     shown = found[:MOST]
     spent = reservations.spends(tx, [row.run for row in shown])
     return Rows([_row(row, spent[row.run]) for row in shown], len(found) > MOST)

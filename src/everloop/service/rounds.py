@@ -5,7 +5,7 @@ from __future__ import annotations
 from everloop.events import Json
 from everloop.service import unreadable, visibility
 from everloop.service.caller import LOCAL, Caller
-from everloop.service.document import round_document
+from everloop.service.document import round_documents
 from everloop.service.installation import Installation
 from everloop.service.permissions import Permission
 from everloop.store import rounds
@@ -16,6 +16,5 @@ def upto(installation: Installation, run: str, last: int, most: int, caller: Cal
     caller.require(Permission.READ)
     with installation.database.read() as tx:
         row = visibility.require(tx, run, caller)
-        end = min(last, rounds.total(tx, run))
         with unreadable.refused(run):
-            return [round_document(tx, row, number) for number in range(max(1, end - most + 1), end + 1)]
+            return round_documents(tx, row.run, rounds.newest(tx, run, most, last=last))

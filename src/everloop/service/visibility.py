@@ -7,6 +7,7 @@ else any project with ``training.run`` could label a job with someone else's run
 from __future__ import annotations
 
 import re
+from typing import Protocol
 
 from sqlalchemy import Connection
 
@@ -14,7 +15,6 @@ from everloop.errors import RunNotFound
 from everloop.service import unreadable
 from everloop.service.caller import Caller
 from everloop.store import freshness, runs
-from everloop.store.freshness import Freshness
 from everloop.store.runs import RunRow
 
 _RUN = re.compile(r"[a-z0-9-]{1,64}")
@@ -30,7 +30,7 @@ def require(tx: Connection, run: str, caller: Caller, *, lock: bool = False) -> 
     except unreadable.FAULTS as fault:
         mark(tx, run, caller)
         raise unreadable.error(run, fault) from fault
-    if row is None or not _seen(tx, run, row, caller):
+    if row is None or not sees(tx, run, row, caller):
         raise _unknown(run)
     return row
 
@@ -41,12 +41,25 @@ def mark(tx: Connection, run: str, caller: Caller) -> str:
     One statement: it is asked for at every poll of every open tab.
     """
     found = freshness.look(tx, run) if _RUN.fullmatch(run) else None
-    if found is None or not _seen(tx, run, found, caller):
+    if found is None or not sees(tx, run, found, caller):
         raise _unknown(run)
     return found.mark
 
 
-def _seen(tx: Connection, run: str, owner: RunRow | Freshness, caller: Caller) -> bool:
+class Owned(Protocol):
+    """What has an owner: a run's row, or what else is read of a run."""
+
+    @property
+    def workspace_id(self) -> str | None:
+        """Workspace of the owner; None where none was recorded."""
+
+    @property
+    def project_id(self) -> str | None:
+        """Project of the owner; None where none was recorded."""
+
+
+def sees(tx: Connection, run: str, owner: Owned, caller: Caller) -> bool:
+    """Whether the caller sees the run that `owner` was read of."""
     if caller.sees_all:
         return True
     if owner.project_id is None:

@@ -60,7 +60,9 @@ def newest(tx: Connection, run: str, limit: int = 200) -> list[RecordedEvent]:
 
 # Built once: they are asked for at every poll, and building a statement costs more than carrying it out.
 _OF, _MOST = events.c.run == sa.bindparam("of"), sa.bindparam("most", type_=sa.Integer)
-_SINCE = sa.select(events).where(_OF, events.c.seq > sa.bindparam("after")).order_by(events.c.seq).limit(_MOST)
+# who asks may name more than the column can hold; PostgreSQL would refuse that as a value of the column's type
+_AFTER = sa.bindparam("after", type_=sa.BigInteger)
+_SINCE = sa.select(events).where(_OF, events.c.seq > _AFTER).order_by(events.c.seq).limit(_MOST)
 _NEWEST = sa.select(events).where(_OF).order_by(events.c.seq.desc()).limit(_MOST)
 
 

@@ -56,9 +56,11 @@ def get(tx: Connection, run: str, number: int) -> RoundRow | None:
     return make(RoundRow, found) if found else None
 
 
-def newest(tx: Connection, run: str, limit: int = 50) -> list[RoundRow]:
-    """The newest `limit` rounds, oldest first."""
+def newest(tx: Connection, run: str, limit: int = 50, *, last: int | None = None) -> list[RoundRow]:
+    """The newest `limit` rounds, oldest first; `last`: those up to this one."""
     query = sa.select(rounds).where(rounds.c.run == run).order_by(rounds.c.round.desc()).limit(limit)
+    if last is not None:
+        query = query.where(rounds.c.round <= last)
     return [make(RoundRow, found) for found in reversed(tx.execute(query).mappings().all())]
 
 

@@ -2,7 +2,6 @@
 
 import { localise } from './times.js';
 
-const ENDED = ['finished', 'failed', 'stopped', 'unreadable'];
 const main = document.querySelector('main');
 const lists = [...document.querySelectorAll('[data-list]')];
 
@@ -10,7 +9,7 @@ localise(document);
 await offer();
 
 if (main.dataset.cursor !== undefined) {
-  if (!ENDED.includes(main.dataset.state)) refreshing((await import('./live.js')).follow(main, offer));
+  if (main.dataset.ended === undefined) refreshing((await import('./live.js')).follow(main, offer));
 } else if (lists.length) {
   refreshing((await import('./lists.js')).refresh(lists, offer));
 }

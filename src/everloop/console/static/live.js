@@ -14,16 +14,16 @@ const MOST = 500; // entries that stay on the page
 export function follow(main, renewed) {
   const board = main.dataset.board && document.getElementById('board');
   let cursor = Number(main.dataset.cursor);
-  let seen = null; // mark of the state that the page shows
+  let seen = main.dataset.seen; // mark of the state that the page shows
   let shown = main.dataset.mark; // mark of the board that the page shows
   let looked = performance.now(); // when the board was asked for
   let stale = false; // whether something has changed since
 
-  async function ask(signal) {
+  async function ask(signal, wanted) {
     const answer = await get(`${main.dataset.live}?since=${cursor}`, signal);
     const told = await answer.json();
-    stale ||= seen !== null && told.mark !== seen;
-    const due = told.ended || told.board !== shown || (stale && performance.now() - looked > BOARD);
+    stale ||= told.mark !== seen;
+    const due = wanted || told.ended || told.board !== shown || (stale && performance.now() - looked > BOARD);
     return { told, html: board && due ? await askBoard(signal, told.ended) : null };
   }
 
@@ -42,7 +42,6 @@ export function follow(main, renewed) {
     if (told.mark !== seen || told.cursor !== cursor) progress(told.html);
     cursor = told.cursor;
     seen = told.mark;
-    main.dataset.state = told.state;
     if (html !== null) {
       renew(board, html);
       shown = told.board;

@@ -34,7 +34,7 @@ export class Poll {
   #left = false; // whether the page was left, perhaps to come back to it
   #retry = button('retry', () => this.now(true));
 
-  /** `ask(signal)` promises an answer, `take(answer)` shows it. */
+  /** `ask(signal, wanted)` promises an answer, `take(answer)` shows it; `wanted`: the reader asked for this one. */
   constructor(every, ask, take) {
     [this.#every, this.#ask, this.#take] = [every, ask, take];
     document.addEventListener('visibilitychange', () => this.now());
@@ -76,7 +76,7 @@ export class Poll {
     const patience = setTimeout(() => asking.abort(), PATIENCE);
     this.#asking = asking;
     try {
-      const answer = await this.#ask(asking.signal);
+      const answer = await this.#ask(asking.signal, this.#wanted);
       this.#asking = null;
       this.#answered(answer);
     } catch (error) {

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from everloop.events import Json
-from everloop.fields import figure, number, part, parts, word
+from everloop.fields import END_STATES, figure, number, part, parts, word
 from everloop.language import Language
 from everloop.pictures.axis import Axis, drawable, upright
 from everloop.pictures.elements import across, cross, dot, element, group, joined, line, path, square, stretched, words
@@ -60,20 +60,21 @@ def evidence(document: Json, history: Json | None, language: Language) -> Pictur
 
 def _columns(language: Language) -> list[Column]:
     return [
-        Column(language.say("Pairs"), ".0f"),
-        Column(language.say("Won"), ".0f"),
-        Column(language.say("Lost"), ".0f"),
+        Column(language.say("Pairs"), ",.0f"),
+        Column(language.say("Won"), ",.0f"),
+        Column(language.say("Lost"), ",.0f"),
         Column(language.say("Log E"), ".2f"),
         Column(language.say("Futility"), ".2f"),
-        Column(language.say("At")),
+        Column(language.say("At"), time=True),
     ]
 
 
 def _compared(document: Json, history: Json | None) -> Json:
     """The comparison of the history; else the newest certification that the rounds of the document have."""
+    over = word(document.get("state")) in END_STATES
     found = part(history or {}, "comparison")
     if found:
-        return found
+        return {**found, "over": over}
     newest = sorted(parts(document, "rounds"), key=lambda one: number(one, "round") or 0, reverse=True)
     for one in newest:
         for candidate in reversed(parts(one, "candidates")):
@@ -107,11 +108,11 @@ def _told(compared: Json, looks: Sequence[Look], language: Language) -> str:
     known = {
         "candidate": word(compared.get("candidate")),
         "against": word(compared.get("against")),
-        "wins": figure(last.wins, ".0f"),
-        "losses": figure(last.losses, ".0f"),
-        "pairs": figure(last.pairs, ".0f"),
-        "log_e": figure(last.log_e, ".1f"),
-        "threshold": figure(number(compared, "threshold"), ".1f"),
+        "wins": figure(last.wins, ",.0f"),
+        "losses": figure(last.losses, ",.0f"),
+        "pairs": figure(last.pairs, ",.0f"),
+        "log_e": figure(last.log_e, ".2f"),
+        "threshold": figure(number(compared, "threshold"), ".2f"),
     }
     said = language.say(
         "%(candidate)s against %(against)s: %(wins)s won, %(losses)s lost of %(pairs)s fresh pairs; "
@@ -134,12 +135,14 @@ def _none(compared: Json, language: Language) -> str:
 def _outcome(compared: Json, language: Language) -> str:
     stopped = compared.get("stopped")
     if stopped == "shown":
-        return language.say("Stopped: the gain is shown.")
+        return language.say(
+            "Stopped: the evidence reached its threshold. Whether it was certified is told with its round."
+        )
     if stopped in ("futile", "futility"):
         return language.say("Stopped for futility: a gain worth having is unlikely.")
     if stopped == "budget":
         return language.say("Stopped: all pairs are used and the gain is not shown.")
-    return language.say("Still open.")
+    return language.say("Broken off: the run has ended.") if compared.get("over") else language.say("Still open.")
 
 
 class _Plan:
@@ -195,11 +198,11 @@ def _limits(plan: _Plan, language: Language) -> list[str]:
 
 def _pairs(plan: _Plan, language: Language) -> list[str]:
     drawn = [
-        words(f"{tick:.0f}", across(plan.x(tick)), plan.bottom + 18, "quiet", "middle") for tick in plan.pairs.ticks()
+        words(f"{tick:,.0f}", across(plan.x(tick)), plan.bottom + 18, "quiet", "middle") for tick in plan.pairs.ticks()
     ]
     named = language.say("pairs")
     if plan.most is not None:
-        named = language.say("pairs, at most %(n)s", n=figure(plan.most, ".0f"))
+        named = language.say("pairs, at most %(n)s", n=figure(plan.most, ",.0f"))
     drawn.append(words(named, "100%", plan.bottom + 36, "quiet small", "end"))
     if plan.most is not None and plan.most <= plan.pairs.high:
         x = across(plan.x(plan.most))
@@ -222,9 +225,9 @@ def _mark(look: Look, plan: _Plan, compared: Json, language: Language) -> str:
     x = across(plan.x(look.pairs or 0.0))
     said = language.say(
         "%(pairs)s pairs: %(wins)s won, %(losses)s lost; log E %(log_e)s, futility %(futility)s",
-        pairs=figure(look.pairs, ".0f"),
-        wins=figure(look.wins, ".0f"),
-        losses=figure(look.losses, ".0f"),
+        pairs=figure(look.pairs, ",.0f"),
+        wins=figure(look.wins, ",.0f"),
+        losses=figure(look.losses, ",.0f"),
         log_e=figure(look.log_e, ".2f"),
         futility=figure(look.futility, ".2f"),
     )
@@ -240,7 +243,7 @@ def _mark(look: Look, plan: _Plan, compared: Json, language: Language) -> str:
 
 
 def _end(compared: Json, x: str, y: float) -> str:
-    """The last look: filled when the gain is shown, a cross when the comparison stopped without, hollow while open."""
+    """The last look: filled when the threshold was reached, a cross when it stopped without, hollow while open."""
     stopped = compared.get("stopped")
     if stopped in ("futile", "futility", "budget"):
         return cross("path", x, y)
@@ -254,9 +257,12 @@ def _entries(compared: Json, drawn: Sequence[Look], language: Language) -> list[
     if any(look.futility is not None for look in drawn):
         shown.append((dashes, language.say("futility, against it")))
     end = {
-        "shown": language.say("stopped: shown"),
+        "shown": language.say("stopped: threshold reached"),
         "futile": language.say("stopped: futile"),
         "futility": language.say("stopped: futile"),
         "budget": language.say("stopped: not shown"),
-    }.get(word(compared.get("stopped")), language.say("still open"))
+    }.get(
+        word(compared.get("stopped")),
+        language.say("broken off") if compared.get("over") else language.say("still open"),
+    )
     return [*shown, (_end(compared, "0", 0), end)]

@@ -22,7 +22,6 @@ BLOCKS = 300
 """Most blocks in a picture; with more phases, those of a kind become one block in each round."""
 
 _HATCHED = ("think", "check")
-_UNITS = ((86400, "d"), (3600, "h"), (60, "min"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +65,8 @@ def _columns(language: Language) -> list[Column]:
         Column(language.say("Round"), ".0f"),
         Column(language.say("Candidate")),
         Column(language.say("Phase")),
-        Column(language.say("Started")),
-        Column(language.say("Ended")),
+        Column(language.say("Started"), time=True),
+        Column(language.say("Ended"), time=True),
         Column(language.say("Seconds"), ".1f"),
     ]
 
@@ -109,17 +108,13 @@ def _drawing(rows: Sequence[Row], language: Language, title: str, told: str) -> 
     for tick in ticks:
         x = across(axis.share(tick))
         body.append(line("grid", x, top, x, bottom))
-        body.append(words(_tick(tick), x, bottom + 18, "quiet", "end" if tick == ticks[-1] else "middle"))
+        body.append(words(axis.lasts(tick), x, bottom + 18, "quiet", "end" if tick == ticks[-1] else "middle"))
     crowded = _crowded(rows)
     for place, (number_of, found) in enumerate(rows):
         blocks = _merged(found, language) if crowded else _blocks(found, language)
         body += _row(number_of, blocks, axis, top + 8 + ROW * place, language)
     body.append(words(language.say("time at work"), "100%", bottom + 36, "quiet small", "end"))
     return framed("timeline", title, told, bottom + 44, body)
-
-
-def _tick(seconds: float) -> str:
-    return next((f"{seconds / size:g} {unit}" for size, unit in _UNITS if seconds >= size), f"{seconds:g} s")
 
 
 def _blocks(found: Sequence[Phase], language: Language) -> list[Block]:

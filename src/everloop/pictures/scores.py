@@ -54,13 +54,13 @@ def _columns(language: Language) -> list[Column]:
     return [
         Column(language.say("Version")),
         Column(language.say("Round"), ".0f"),
-        Column(language.say("Training rows"), ".0f"),
+        Column(language.say("Training rows"), ",.0f"),
         Column(language.say("Set")),
         Column(language.say("Mean"), ".3f"),
         Column(language.say("Low"), ".3f"),
         Column(language.say("High"), ".3f"),
-        Column("n", ".0f"),
-        Column(language.say("Missing"), ".0f"),
+        Column("n", ",.0f"),
+        Column(language.say("Missing"), ",.0f"),
     ]
 
 
@@ -101,12 +101,13 @@ def _caption(drawn: Sequence[Bar], document: Json, language: Language) -> str:
 def _judged(final: Json, language: Language) -> str:
     if not final:
         return language.say("The final gate has not been held.")
+    form = ".3f" if final.get("passed") is True else "+.3f"  # as the verdict that heads the page
     known = {
         "candidate": word(final.get("candidate")),
         "baseline": word(final.get("baseline")),
-        "n": word(final.get("n")),
-        "change": figure(number(final, "change"), "+.3f"),
-        "interval": interval(number(final, "low"), number(final, "high"), "+.3f"),
+        "n": figure(number(final, "n"), ",.0f"),
+        "change": figure(number(final, "change"), form),
+        "interval": interval(number(final, "low"), number(final, "high"), form),
     }
     if final.get("passed") is True:
         return language.say(
@@ -124,10 +125,11 @@ def _judged(final: Json, language: Language) -> str:
 
 
 def _beside_control(document: Json, language: Language) -> list[str]:
-    outcome = {word(one.get("claim")): one.get("outcome") for one in parts(document, "claims")}.get("beats_control")
-    if outcome == "shown":
-        return [language.say("It beats the control arm.")]
-    return [language.say("It is not shown to beat the control arm.")] if outcome == "not_shown" else []
+    """Of the newest final gate alone: an earlier one saw another version."""
+    beats = _final(document).get("beats_control")
+    if beats is True:
+        return [language.say("It is shown to beat the control arm.")]
+    return [language.say("It is not shown to beat the control arm.")] if beats is False else []
 
 
 class _Plan:
@@ -215,7 +217,7 @@ def _labels(drawn: Sequence[Bar], plan: _Plan, language: Language) -> list[str]:
     labels = []
     for place, tier in shown:
         bar, x = drawn[place], across(plan.x(place))
-        n = MISSING if bar.n is None else f"n={bar.n:.0f}"
+        n = MISSING if bar.n is None else f"n={bar.n:,.0f}"
         rows = (("ink", bar.name or language.say("control")), ("ink small", figure(bar.mean)), ("quiet small", n))
         for down, (kind, text) in zip((19, 36, 52), rows, strict=True):
             labels.append(words(text, x, plan.bottom + down, f"{kind} {tier}".strip(), "middle"))

@@ -83,7 +83,7 @@ def _columns(language: Language) -> list[Column]:
         Column(language.say("Mean"), ".3f"),
         Column(language.say("Low"), ".3f"),
         Column(language.say("High"), ".3f"),
-        Column("n", ".0f"),
+        Column("n", ",.0f"),
     ]
 
 
@@ -171,7 +171,7 @@ def _family(name: str, compared: Compared, language: Language) -> str:
 def _figures(side: Side) -> str:
     if side.mean is None:
         return MISSING
-    return f"{figure(side.mean)} {interval(side.low, side.high)}, n = {figure(side.n, '.0f')}"
+    return f"{figure(side.mean)} {interval(side.low, side.high)}, n = {figure(side.n, ',.0f')}"
 
 
 def _caption(compared: Compared, drawn: int, language: Language) -> str:
@@ -229,7 +229,7 @@ def _row(name: str, compared: Compared, axis: Axis, top: float, language: Langua
     """Name and figures above, marks below: before and after on two levels so that intervals do not cover each other."""
     before, after, control = compared.families[name]
     shown = [before, after] if compared.after else [before]
-    sizes = dict.fromkeys(figure(side.n, ".0f") for side in shown)
+    sizes = dict.fromkeys(figure(side.n, ",.0f") for side in shown)
     right = f"{' → '.join(figure(side.mean) for side in shown)}, n={'/'.join(sizes)}"
     marks = [
         line("grid", "0", top, "100%", top),

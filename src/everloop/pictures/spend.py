@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 from everloop.events import Json, JsonValue
-from everloop.fields import dollars, number, part, parts, word
+from everloop.fields import dollars, moment, number, part, parts, word
 from everloop.language import Language
 from everloop.pictures.axis import Axis, drawable, upright
 from everloop.pictures.elements import across, dot, element, group, joined, line, path, square, stretched, words
 from everloop.pictures.frame import framed, legend
+from everloop.pictures.phases import lasted
 from everloop.pictures.picture import Column, Picture
 
 PLOT = 200
@@ -36,13 +36,10 @@ class Point:
     """US dollars altogether."""
 
     @property
-    def moment(self) -> float | None:
+    def seconds(self) -> float | None:
         """Seconds since 1970; None without a time that can be read."""
-        try:
-            read = datetime.fromisoformat(self.at or "")
-        except ValueError:
-            return None
-        return (read if read.tzinfo else read.replace(tzinfo=UTC)).timestamp()
+        read = moment(self.at)
+        return None if read is None else read.timestamp()
 
 
 def spend(document: Json, history: Json | None, language: Language) -> Picture:
@@ -66,7 +63,7 @@ def spend(document: Json, history: Json | None, language: Language) -> Picture:
 def _columns(language: Language) -> list[Column]:
     return [
         Column(language.say("Round"), ".0f"),
-        Column(language.say("At")),
+        Column(language.say("At"), time=True),
         Column(language.say("Models, USD"), ".6f"),
         Column(language.say("Training, USD"), ".6f"),
         Column(language.say("Total, USD"), ".6f"),
@@ -112,15 +109,19 @@ class _Plan:
         caps = [cap * 1.04 for cap in (self.cap, self.model_cap) if cap is not None]  # room for what is written on it
         self.axis = Axis.over([0.0, *caps, *amounts])
         self.top, self.bottom = top, top + PLOT
-        moments = [point.moment for point in points]
-        self.timed = all(moment is not None for moment in moments)
-        self.moments = [moment or 0.0 for moment in moments] if self.timed else [float(n) for n in range(len(points))]
-        self.first, self.last = min(self.moments), max(self.moments)
+        times = [point.seconds for point in points]
+        self.timed = all(one is not None for one in times)
+        self.places = [one or 0.0 for one in times] if self.timed else [float(n) for n in range(len(points))]
+        self.first = min(self.places)
+        self.span = max(self.places) - self.first
 
     def x(self, place: int) -> float:
         """Share of the width; a single point lies at the end."""
-        span = self.last - self.first
-        return (self.moments[place] - self.first) / span if span > 0 else 1.0
+        return (self.places[place] - self.first) / self.span if self.span > 0 else 1.0
+
+    def since(self, place: int) -> float | None:
+        """Seconds since the first point; None at the first and where times are missing."""
+        return (self.places[place] - self.first or None) if self.timed else None
 
     def y(self, amount: float) -> float:
         """Height of an amount."""
@@ -136,7 +137,7 @@ def _drawing(points: Sequence[Point], document: Json, language: Language, title:
         *upright(plan.axis, plan.top, plan.bottom, language.say("US dollars"), "$"),
         line("base", "0", plan.bottom, "100%", plan.bottom),
         *_limits(plan, language),
-        *_moments(plan, language),
+        *_times(plan, language),
         stretched(plan.bottom, *_curves(points, plan)),
         *(_mark(point, place, plan, language) for place, point in (totals if len(totals) <= SINGLE else totals[-1:])),
     ]
@@ -161,18 +162,23 @@ def _limit(kind: str, y: float, said: str) -> list[str]:
     return [line(kind, "0", y, "100%", y), words(said, "0", y - 5, "ink small halo", dx=4)]
 
 
-def _moments(plan: _Plan, language: Language) -> list[str]:
-    """First and last time under the axis; rounds where a time is missing."""
+def _times(plan: _Plan, language: Language) -> list[str]:
+    """Time since the first point under the axis; rounds where a time is missing, nothing under a single moment."""
     if not plan.timed:
-        return [
-            words(language.say("in order of rounds, times are missing"), "100%", plan.bottom + 36, "quiet small", "end")
-        ]
-    ends = [datetime.fromtimestamp(moment, UTC) for moment in (plan.first, plan.last)]
-    form = "%H:%M:%S" if ends[0].date() == ends[1].date() else "%m-%d %H:%M"
-    said = language.say("time in UTC, to %(day)s", day=f"{ends[1]:%Y-%m-%d}")
-    first = [words(f"{ends[0]:{form}}", "0", plan.bottom + 18, "quiet")] if plan.last > plan.first else []
-    last = words(f"{ends[1]:{form}}", "100%", plan.bottom + 18, "quiet", "end")
-    return [*first, last, words(said, "100%", plan.bottom + 36, "quiet small", "end")]
+        return [_below(language.say("in order of rounds, times are missing"), plan)]
+    if plan.span <= 0:
+        return []
+    axis, drawn = Axis.of_time(plan.span, most=3), []
+    for tick in axis.ticks():
+        share = tick / plan.span
+        if share <= 1:
+            anchor = "end" if share > 0.95 else "middle"
+            drawn.append(words(axis.lasts(tick), across(share), plan.bottom + 18, "quiet", anchor))
+    return [*drawn, _below(language.say("time since the first point"), plan)]
+
+
+def _below(said: str, plan: _Plan) -> str:
+    return words(said, "100%", plan.bottom + 36, "quiet small", "end")
 
 
 def _curves(points: Sequence[Point], plan: _Plan) -> list[str]:
@@ -188,20 +194,24 @@ def _curves(points: Sequence[Point], plan: _Plan) -> list[str]:
 
 
 def _mark(point: Point, place: int, plan: _Plan, language: Language) -> str:
-    said = language.say(
-        "%(at)s: total %(total)s, models %(model)s, training %(gpu)s",
-        at=point.at or "—",
-        total=dollars(point.total),
-        model=dollars(point.model),
-        gpu=dollars(point.gpu),
-    )
-    x, last = across(plan.x(place)), place == len(plan.moments) - 1
+    x, last = across(plan.x(place)), place == len(plan.places) - 1
     marks = [dot("full", x, plan.y(point.total or 0.0), 5 if last else 2.5)]
     if last and point.model is not None and point.model != point.total:
         marks.append(square("other", x, plan.y(point.model)))
     if last:
         marks.append(words(dollars(point.total), x, plan.y(point.total or 0.0) - 10, "ink strong halo", "end"))
-    return group(said, *marks)
+    return group(_said(point, plan.since(place), language), *marks)
+
+
+def _said(point: Point, since: float | None, language: Language) -> str:
+    known = {"total": dollars(point.total), "model": dollars(point.model), "gpu": dollars(point.gpu)}
+    if since is None:
+        return language.say("total %(total)s, models %(model)s, training %(gpu)s", **known)
+    return language.say(
+        "%(time)s after the first point: total %(total)s, models %(model)s, training %(gpu)s",
+        time=lasted(since),
+        **known,
+    )
 
 
 def _entries(points: Sequence[Point], language: Language) -> list[tuple[str, str]]:
