@@ -1,4 +1,4 @@
-"""Take the pictures of docs/screenshots from a real run of the demo, while it goes on and when it has ended.
+"""Take the pictures of docs/screenshots, and the chart of README, from one real run of the demo.
 
 The demo runs to its end in a temporary home, a server serves that home meanwhile, and Chromium visits it as the owner.
 Needs Chromium, Playwright and, for the Chinese page, a font with Chinese characters.
@@ -28,6 +28,7 @@ from palette import reduced
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from everloop.client import Client
+from everloop.paths import Home
 
 EL = str(Path(sys.executable).with_name("el"))
 RUN = "arith-carry-1"
@@ -59,6 +60,7 @@ LIVE = (
     Shot("overview", "/local/local/overview", height=700),
     Shot("runs", LIST, height=480),
     Shot("run-live", PAGE),
+    Shot("jobs", "/local/local/experiment/jobs", height=560),
 )
 """Taken while the run goes on."""
 ENDED = (
@@ -70,7 +72,6 @@ ENDED = (
     Shot("families", PAGE, part="#picture-families"),
     Shot("rounds", PAGE, part="#rounds", opened="#rounds li:first-child > details"),
     Shot("evidence", PAGE, part="#evidence"),
-    Shot("jobs", "/local/local/experiment/jobs", height=560),
 )
 """Taken when it has ended."""
 
@@ -181,6 +182,7 @@ def main() -> None:
     arguments = ["--seed", str(wanted.seed), *(["--fast"] if wanted.fast else [])]
     with tempfile.TemporaryDirectory() as folder, chromium() as browser:
         home = wanted.home or Path(folder)
+        drawn = Home(home).run(RUN).root / "scores.svg"
         with served(home) as (ready, link), signed_in(browser, link) as state:
             if wanted.home is None:
                 with demo(home, arguments) as child:
@@ -188,6 +190,7 @@ def main() -> None:
                     for shot in LIVE:
                         take(browser, ready["url"], state, shot, wanted.to)
                     assert child.wait(SECONDS) == 0, "the demo did not finish"
+            shutil.copyfile(drawn, wanted.to.parent / "finished-run.svg")
             for shot in ENDED:
                 if shot.language == "en" or chinese():
                     take(browser, ready["url"], state, shot, wanted.to)

@@ -108,6 +108,16 @@ def test_a_picture_is_saved_as_png(visitor: Visitor, finished: str, tmp_path: Pa
     assert len(raw) > 5000  # something is drawn
 
 
+def test_a_picture_that_cannot_be_made_is_told(visitor: Visitor, finished: str) -> None:
+    visitor.enter()
+    visitor.expected.append("Failed to load|ERR_")
+    visitor.go(f"{RUNS}/{finished}")
+    visitor.page.route("**/pictures/scores.svg", lambda route: route.abort())
+    visitor.at("#picture-scores").get_by_role("link", name="PNG").click()
+    visitor.at(".notice").wait_for()
+    assert "The picture could not be made" in visitor.at(".notice").inner_text()
+
+
 def test_a_command_is_copied(
     visitor: Visitor, another_site: Callable[..., Site], visit: Callable[..., Visitor]
 ) -> None:

@@ -1,4 +1,4 @@
-"""Pages for people: signing in, who one is here, letting a command line in."""
+"""Pages for people: what loops do and have shown, and the forms by which people get in."""
 
 from everloop.console.app import routes
 

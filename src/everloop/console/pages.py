@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from everloop.console.visits import Visit
 
 STATIC = Path(__file__).parent / "static"
-"""Stylesheet and pictures."""
+"""Stylesheet, script and icon."""
 POLICY = (
     "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self'; img-src 'self'; "
     "form-action 'self'; frame-ancestors 'none'; base-uri 'none'"

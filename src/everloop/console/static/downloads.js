@@ -1,6 +1,6 @@
 // What only a script can give: a picture as PNG, and a command in the clipboard.
 
-import { announce, button, own } from './notice.js';
+import { announce, button, own, show } from './notice.js';
 import { say } from './words.js';
 
 const SCALE = 2; // pixels of the PNG for one of the picture's own
@@ -14,9 +14,14 @@ export function offerPng(link) {
   const made = own('a', { href: link.href, className: link.className, textContent: 'PNG' });
   made.addEventListener('click', async (event) => {
     event.preventDefault();
-    const address = URL.createObjectURL(await png(link.href));
-    own('a', { href: address, download: file }).click();
-    setTimeout(() => URL.revokeObjectURL(address), 60000);
+    try {
+      const address = URL.createObjectURL(await png(link.href));
+      own('a', { href: address, download: file }).click();
+      setTimeout(() => URL.revokeObjectURL(address), 60000);
+    } catch { // signed out, or the server is away
+      show(say('unmade'));
+      announce(say('unmade'));
+    }
   });
   link.after(made);
 }

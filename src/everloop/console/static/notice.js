@@ -28,7 +28,7 @@ export function show(words, control) {
     document.querySelector('main').prepend(shown);
   }
   shown.firstChild.textContent = words;
-  if (control !== shown.children[1]) shown.replaceChildren(shown.firstChild, control);
+  if (control !== shown.children[1]) shown.replaceChildren(shown.firstChild, ...(control ? [control] : []));
 }
 
 /** Take those words away. */
