@@ -119,7 +119,7 @@ def test_pages_in_chinese_fit_every_screen(visit: Callable[..., Visitor], site: 
     stored.paused(site.place, "chinese-paused")
     visitor = visit(locale="zh-CN")
     visitor.enter(("local", Role.ADMIN))
-    for path, word in (("/local/local/overview", "需要人处理"), (LOOPS, "模型循环")):
+    for path, word in (("/local/local/overview", "需要人工处理"), (LOOPS, "模型循环")):
         visitor.go(path)
         assert word in visitor.text
         visitor.looks_right([(360, False), (1920, True)])
