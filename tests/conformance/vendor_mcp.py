@@ -7,6 +7,9 @@ import uuid
 
 from vendor_bench import OVER, RSI, TOOLS, Bench
 
+FEW = {"diag_per_family": 8, "dev_n": 40, "admission_n": 12, "eval_limit": 240, "blind_n": 60}
+"""Sizes of a run that is only told to stop; the client's own start cannot say any, so that the others are as usual."""
+
 
 class Mcp(Bench):
     def mcp(self):
@@ -49,7 +52,7 @@ class Mcp(Bench):
             {
                 "run": run,
                 "brief": "via MCP",
-                "limits": {"model_usd_cap": self.args.cap},
+                "limits": {"model_usd_cap": self.args.cap, **FEW},
                 "dry_run": True,
                 "rounds": 1000,
             },

@@ -13,7 +13,6 @@ from postgres_server import PostgresServer
 
 from everloop.errors import Conflict, RunNotFound, StaleWorker, StoreUnavailable
 from everloop.events import Event, EventKind
-from everloop.store import database as module
 from everloop.store import events, itemsets, looks, phases, rounds, runs, steers, workers
 from everloop.store.database import Database
 from everloop.store.runs import NewRun, Wanted
@@ -212,6 +211,14 @@ def test_the_schema_is_what_the_migrations_make(database: Database) -> None:
         assert compare_metadata(MigrationContext.configure(tx), metadata) == []
 
 
+def test_the_newest_revision_by_name_is_the_head_of_the_migrations() -> None:
+    from alembic.script import ScriptDirectory
+
+    from everloop.store import migrating
+
+    assert migrating.newest() == ScriptDirectory.from_config(migrating.configuration()).get_current_head()
+
+
 def test_live_queries_read_one_index_range(tmp_path: object) -> None:
     opened = Database(f"sqlite:///{tmp_path}/plans.db")
     opened.migrate()
@@ -263,9 +270,8 @@ def test_a_restart_of_the_server_is_waited_out(postgres: PostgresServer) -> None
     postgres.drop(url)
 
 
-def test_a_dead_database_is_an_error_without_its_password(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "PATIENCE", 0.2)
-    opened = Database("postgresql://me:geheim@127.0.0.1:1/x?password=geheim")
+def test_a_dead_database_is_an_error_without_its_password() -> None:
+    opened = Database("postgresql://me:geheim@127.0.0.1:1/x?password=geheim", patience=0.2)
     with pytest.raises(StoreUnavailable) as raised:
         opened.migrate()
     assert "geheim" not in str(raised.value) and "el doctor" in str(raised.value)

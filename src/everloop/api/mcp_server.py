@@ -6,43 +6,30 @@ result, as ``{"code", "message"}`` with ``isError``, so that a model can read it
 
 from __future__ import annotations
 
+import threading
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any
 
-from anyio import to_thread
-from mcp.server.context import ServerRequestContext
-from mcp.server.lowlevel import Server
-from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
-from mcp.server.transport_security import TransportSecurityMiddleware, TransportSecuritySettings
-from mcp.shared.exceptions import MCPError
-from mcp_types import (
-    INVALID_PARAMS,
-    PARSE_ERROR,
-    CallToolRequestParams,
-    CallToolResult,
-    ListToolsResult,
-    PaginatedRequestParams,
-    ToolAnnotations,
-)
-from mcp_types import Tool as WireTool
+from anyio import TASK_STATUS_IGNORED, CancelScope, Lock, create_task_group, sleep_forever, to_thread
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from everloop import __version__
 from everloop.api.bodies import parsed_aside
 from everloop.api.envelope import document, refusal, wire_error
-from everloop.api.mcp_calls import Call
-from everloop.api.mcp_names import ANY
-from everloop.api.mcp_tools import BY_NAME, TOOLS, Tool
 from everloop.api.rates import Rates
-from everloop.errors import EverloopError, InvalidRequest, MethodNotAllowed, NotFound, TooLarge, Unauthorized
-from everloop.events import Json
+from everloop.errors import EverloopError, InvalidRequest, MethodNotAllowed, TooLarge, Unauthorized
 from everloop.service import access
 from everloop.service.caller import Caller
 from everloop.service.installation import Installation
+
+if TYPE_CHECKING:
+    from anyio.abc import TaskGroup, TaskStatus
+    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+
+    from everloop.api.mcp_protocol import Protocol
 
 PATH = "/v1/agent-runs/rsi/mcp"
 """Where clients connect."""
@@ -50,19 +37,13 @@ PATHS = (PATH, f"/api{PATH}")
 """Every path it is served at."""
 BODY = 1 << 20
 """Most bytes of a request."""
-NAME = "everloop"
-"""Name the server gives itself."""
-INSTRUCTIONS = (
-    "Improvement loops of one project. Look before you act: rsi_list_runs, then rsi_status with since to follow a run. "
-    "rsi_start_run, and rsi_control with extend or resume, begin paid work within the caps you set. A label or a "
-    "finished job proves no improvement: gates and certified versions in rsi_run_status do."
-)
-"""What a client may show its model about the server."""
+PARSE_ERROR = -32700
+"""JSON-RPC's code of a body that is no JSON."""
+CALLER = "everloop.caller"
+"""Where a request's scope says who asks."""
 
 Signed = Callable[[str], Caller]
 """Who a bearer key is; Unauthorized when nobody."""
-
-_CALLER = "everloop.caller"
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,33 +69,65 @@ def mcp_app(
     `hosts` and `origins` are what the ``Host`` and ``Origin`` headers may say; ``name:*`` stands for any port, the host
     ``*`` for anything. `rates` counts its requests together with those of other routes.
     """
-    manager = StreamableHTTPSessionManager(
-        _server(installation), json_response=True, stateless=True, max_request_body_size=BODY
-    )
-    security = TransportSecuritySettings(
-        enable_dns_rebinding_protection=ANY not in hosts, allowed_hosts=[*hosts], allowed_origins=[*origins]
-    )
-    door = _Door(manager, TransportSecurityMiddleware(security), signed, rates)
+    door = _Door(_Later(installation, hosts, origins), signed, rates)
+    return Mounted(door, door.later.running)
+
+
+class _Later:
+    """The protocol behind the door, made by the first request that needs it."""
+
+    def __init__(self, installation: Installation, hosts: Sequence[str], origins: Sequence[str]) -> None:
+        self._installation, self._names = installation, (hosts, origins)
+        self._made: Protocol | None = None
+        self._making, self._starting = threading.Lock(), Lock()
+        self._tasks: TaskGroup | None = None
+        self._runs = False
 
     @asynccontextmanager
-    async def running() -> AsyncIterator[None]:
-        async with manager.run():
-            yield
+    async def running(self) -> AsyncIterator[None]:
+        """The context in which requests can be handled."""
+        async with create_task_group() as self._tasks:
+            try:
+                yield
+            finally:
+                self._tasks.cancel_scope.cancel()
 
-    return Mounted(door, running)
+    async def protocol(self) -> Protocol:
+        """The protocol, which cannot handle requests yet."""
+        made = self._made
+        return await to_thread.run_sync(self._make) if made is None else made
+
+    async def started(self) -> StreamableHTTPSessionManager:
+        """What handles requests."""
+        manager = (await self.protocol()).manager
+        async with self._starting:
+            if not self._runs:
+                assert self._tasks is not None
+                with CancelScope(shield=True):  # it starts once only, even when who asked has gone meanwhile
+                    await self._tasks.start(_run, manager)
+                self._runs = True
+        return manager
+
+    def _make(self) -> Protocol:
+        from everloop.api.mcp_protocol import Protocol
+
+        with self._making:
+            if self._made is None:
+                self._made = Protocol(self._installation, *self._names)
+            return self._made
+
+
+async def _run(manager: StreamableHTTPSessionManager, *, task_status: TaskStatus[None] = TASK_STATUS_IGNORED) -> None:
+    async with manager.run():
+        task_status.started()
+        await sleep_forever()
 
 
 class _Door:
     """What stands before MCP: method, host, origin, key, size and well-formed JSON."""
 
-    def __init__(
-        self,
-        manager: StreamableHTTPSessionManager,
-        security: TransportSecurityMiddleware,
-        signed: Signed,
-        rates: Rates | None,
-    ) -> None:
-        self._manager, self._security, self._signed, self._rates = manager, security, signed, rates
+    def __init__(self, later: _Later, signed: Signed, rates: Rates | None) -> None:
+        self.later, self._signed, self._rates = later, signed, rates
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -123,7 +136,7 @@ class _Door:
         try:
             answer = await self._refused(request)
             if answer is None:
-                scope[_CALLER] = request.state.caller = await self._caller(request)
+                scope[CALLER] = request.state.caller = await self._caller(request)
                 raw = await _body(request)
         except TooLarge:
             raise  # what stands before every route reads the rest of the body first
@@ -134,14 +147,16 @@ class _Door:
         if answer is None:
             answer = await _not_json(raw)
         if answer is None:
-            await self._manager.handle_request(scope, _again(raw, receive), send)
+            manager = await self.later.started()
+            await manager.handle_request(scope, _again(raw, receive), send)
         else:
             await answer(scope, receive, send)
 
     async def _refused(self, request: Request) -> Response | None:
         if request.method != "POST":
             raise MethodNotAllowed(f"{request.method} is not served here", then="POST JSON-RPC messages")
-        found = await self._security.validate_request(request, is_post=True)
+        security = (await self.later.protocol()).security
+        found = await security.validate_request(request, is_post=True)
         if found is None:
             return None
         what = bytes(found.body).decode()
@@ -158,8 +173,8 @@ class _Door:
             caller = await to_thread.run_sync(self._signed, key.strip())
         except Unauthorized:
             if self._rates is not None:  # only now, as for every other route: a good key is always let in
-                self._rates.check(_address(request))
-                self._rates.refused(_address(request))
+                self._rates.check(address(request))
+                self._rates.refused(address(request))
             raise
         if self._rates is not None:
             self._rates.count(caller.subject)
@@ -202,55 +217,6 @@ def _again(raw: bytes, receive: Receive) -> Receive:
     return replay
 
 
-def _server(installation: Installation) -> Server[dict[str, Any]]:
-    listed = ListToolsResult(tools=[_wire(tool) for tool in TOOLS])
-
-    async def list_tools(
-        context: ServerRequestContext[dict[str, Any], Request], params: PaginatedRequestParams | None
-    ) -> ListToolsResult:
-        del context, params
-        return listed
-
-    async def call_tool(
-        context: ServerRequestContext[dict[str, Any], Request], params: CallToolRequestParams
-    ) -> CallToolResult:
-        tool = BY_NAME.get(params.name)
-        if tool is None:
-            error = NotFound(f"tool {params.name:.80} is not known", then=f"Known: {', '.join(BY_NAME)}")
-            raise MCPError(INVALID_PARAMS, error.message, document(error.code, error.message))
-        assert context.request is not None
-        call = _call(tool, cast(Json, params.arguments or {}), context.request)
-        return await to_thread.run_sync(call.answer, installation)
-
-    return Server(
-        NAME,
-        version=__version__,
-        title="Everloop",
-        instructions=INSTRUCTIONS,
-        get_tool_input_schema=lambda name: BY_NAME[name].schema if name in BY_NAME else None,
-        on_list_tools=list_tools,
-        on_call_tool=call_tool,
-    )
-
-
-def _call(tool: Tool, arguments: Json, request: Request) -> Call:
-    asked = request.scope.get("state", {}).get("request_id")
-    return Call(tool, arguments, cast(Caller, request.scope[_CALLER]), asked, _address(request))
-
-
-def _address(request: Request) -> str:
+def address(request: Request) -> str:
     """The address the request comes from; that of a trusted proxy's client where there is one."""
     return request.client.host if request.client else "unknown"
-
-
-def _wire(tool: Tool) -> WireTool:
-    hints = ToolAnnotations(
-        read_only_hint=tool.reads,
-        destructive_hint=tool.destructive,
-        idempotent_hint=tool.reads,
-        open_world_hint=False,
-    )
-    schema = cast(dict[str, Any], tool.schema)
-    return WireTool(
-        name=tool.name, title=tool.title, description=tool.description, input_schema=schema, annotations=hints
-    )

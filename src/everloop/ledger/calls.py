@@ -31,11 +31,24 @@ class CallRow:
     """The answer as JSON; None while there is none."""
 
 
+# built once: a run makes thousands of calls, and building a statement costs more than running it
+_ONE = (calls.c.run == sa.bindparam("of"), calls.c.call == sa.bindparam("named"))
+_GET = sa.select(calls.c.attempts, calls.c.open_micros, calls.c.spent_micros, calls.c.response).where(*_ONE)
+_GET_LOCKED = _GET.with_for_update()
+_END = (
+    sa.update(calls)
+    .where(*_ONE, calls.c.open_micros == sa.bindparam("reserved"))
+    .values(
+        open_micros=None,
+        spent_micros=calls.c.spent_micros + sa.bindparam("cost", type_=sa.BigInteger),
+        response=sa.bindparam("answer"),
+    )
+)
+
+
 def get(tx: Connection, account: str, call: str, *, lock: bool = False) -> CallRow | None:
     """A call; None when it was never begun. `lock`: nobody else changes it until the transaction ends."""
-    columns = (calls.c.attempts, calls.c.open_micros, calls.c.spent_micros, calls.c.response)
-    query = sa.select(*columns).where(*_where(account, call))
-    found = tx.execute(query.with_for_update() if lock else query).first()
+    found = tx.execute(_GET_LOCKED if lock else _GET, {"of": account, "named": call}).first()
     return None if found is None else CallRow(*found)
 
 
@@ -63,7 +76,7 @@ def begin(
     caps.take(tx, account, _amounts(micros, requests, student))
     spent = known.spent_micros + (known.open_micros or 0)
     row = {"attempts": known.attempts + 1, "open_micros": micros, "spent_micros": spent}
-    tx.execute(sa.update(calls).where(*_where(account, call)).values(**row))
+    tx.execute(sa.update(calls).where(*_ONE).values(**row), {"of": account, "named": call})
     return CallRow(known.attempts + 1, micros, spent, None)
 
 
@@ -82,9 +95,8 @@ def end(
 
     `reserved`: the micro-dollars it was begun with. Nothing happens when no such attempt is open.
     """
-    closing = sa.update(calls).where(*_where(account, call), calls.c.open_micros == reserved)
-    values = {"open_micros": None, "spent_micros": calls.c.spent_micros + micros, "response": response}
-    if not tx.execute(closing.values(**values)).rowcount:
+    told = {"of": account, "named": call, "reserved": reserved, "cost": micros, "answer": response}
+    if not tx.execute(_END, told).rowcount:
         return
     caps.settle(tx, account, _amounts(reserved, 1, student), _amounts(micros, requests, student))
 
@@ -107,10 +119,6 @@ def answered(tx: Connection, account: str, prefix: str) -> set[str]:
 
 def _beginning(account: str, prefix: str) -> tuple[sa.ColumnElement[bool], ...]:
     return (calls.c.run == account, calls.c.call >= prefix, calls.c.call < prefix + "\U0010ffff")
-
-
-def _where(account: str, call: str) -> tuple[sa.ColumnElement[bool], ...]:
-    return (calls.c.run == account, calls.c.call == call)
 
 
 def _purpose(student: bool) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
+from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import sqlalchemy as sa
@@ -25,9 +26,15 @@ def _insert(tx: Connection, table: Table) -> Any:
 
 def insert_once(tx: Connection, table: Table, values: Mapping[str, Any]) -> bool:
     """Insert unless the key is there; True when it was inserted."""
-    statement = _insert(tx, table).values(**values).on_conflict_do_nothing()
+    return tx.execute(_inserting(tx.dialect.name, table), dict(values)).first() is not None
+
+
+@cache
+def _inserting(dialect: str, table: Table) -> Any:
+    """Built once: of a call to a model, building it would take longer than running it."""
+    statement = (sqlite if dialect == "sqlite" else postgresql).insert(table).on_conflict_do_nothing()
     # RETURNING, not rowcount: psycopg's rowcount of an insert does not reach us, and -1 would read as "inserted"
-    return tx.execute(statement.returning(*table.primary_key)).first() is not None
+    return statement.returning(*table.primary_key)
 
 
 def insert_new(tx: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:

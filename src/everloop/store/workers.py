@@ -65,7 +65,9 @@ def fence(tx: Connection, worker: int, seen: float | None) -> bool:
 
 def check(tx: Connection, worker: int) -> None:
     """StaleWorker when the worker has been fenced; otherwise it cannot be until this transaction ends."""
-    query = sa.select(workers.c.fenced).where(workers.c.id == worker).with_for_update(read=True)
-    if tx.execute(query).scalar() is not False:
+    if tx.execute(_FENCED, {"of": worker}).scalar() is not False:
         why = "a peer has taken its runs over"
         raise StaleWorker(f"worker {worker} may not write", why=why, then="Start a new worker")
+
+
+_FENCED = sa.select(workers.c.fenced).where(workers.c.id == sa.bindparam("of")).with_for_update(read=True)
