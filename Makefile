@@ -47,23 +47,11 @@ test: $(STAMP) ## Run the tests (under 20 minutes; PostgreSQL, `make vendor` and
 	env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m compileall -q src
 	env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder -m "not soak" $(PYTEST_FLAGS)
 
-# As hatch_build.py does it. `pybabel compile` takes "95 % interval" for a placeholder; the tests check those as well.
-define BUILD_CATALOGUES
-import sys
-from pathlib import Path
-from babel.messages.mofile import write_mo
-from babel.messages.pofile import read_po
-for source in Path(sys.argv[1]).rglob("*.po"):
-    with source.open("rb") as read, source.with_suffix(".mo").open("wb") as written:
-        write_mo(written, read_po(read))
-endef
-export BUILD_CATALOGUES
-
 translations: $(STAMP) ## Bring the catalogues of translations up to date with the texts in the code, and build them.
 	cd src && ../$(BIN)/pybabel -q extract -F ../babel.cfg -k say -k count:1,2 -k N_ --add-location=file --sort-by-file --project=Everloop --version=0 -o ../texts.pot .
 	$(BIN)/pybabel -q update -D everloop -d $(CATALOGUES) -i texts.pot --no-fuzzy-matching --ignore-obsolete --ignore-pot-creation-date --no-wrap
 	rm texts.pot
-	$(BIN)/python -c "$$BUILD_CATALOGUES" $(CATALOGUES)
+	$(BIN)/python hatch_build.py
 
 screenshots: $(STAMP) ## Take the pictures of docs/screenshots from a real run of the demo (Chromium, and a Chinese font).
 	$(BIN)/python docs/screenshots.py $(DEMO_FLAGS)

@@ -22,7 +22,7 @@ from scripted import Reply, Request, ScriptedServer  # noqa: E402
 
 from everloop.gateway.base import ModelEntry, Use  # noqa: E402
 from everloop.operators.agent_context import CONTEXT_BYTES  # noqa: E402
-from everloop.service import models, runs  # noqa: E402
+from everloop.service import models, new_run, run_start, runs  # noqa: E402
 from everloop.service.installation import open_installation  # noqa: E402
 from everloop.service.request import StartRequest  # noqa: E402
 from everloop.service.worker import spawn  # noqa: E402
@@ -73,10 +73,10 @@ def main(rounds: int) -> None:
         options = {"operator": "agent", "trainer": "synthetic-free", "seed": 3, "auditors": panel}
         limits = LIMITS | {"blind_n": 40, "collect_k": 1, "eval_limit": 200, "dev_use_cap": 2000}
         document = {"run": "long", "brief": "Measure.", "domain": "tiny", "rounds": rounds}
-        runs.start(place, StartRequest.from_json(document | {"limits": limits, "options": options}))
+        run_start.start(place, StartRequest.from_json(document | {"limits": limits, "options": options}))
         spawn(place).wait()
         done = runs.document(place, "long", rounds=rounds)
-    print(f"state {done['state']}, {len(done['rounds'])} rounds, {runs.machine()}; bound {CONTEXT_BYTES} bytes")
+    print(f"state {done['state']}, {len(done['rounds'])} rounds, {new_run.machine()}; bound {CONTEXT_BYTES} bytes")
     print(f"{'rounds':>12} {'bytes a request':>16} {'most':>8} {'requests':>9} {'USD':>9} {'ms a round':>11}")
     for low in (5, rounds // 2 - 10, rounds - 25):
         _row(done["rounds"][low : low + 20], ideas.sizes[low : low + 20], low)

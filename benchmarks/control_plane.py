@@ -31,7 +31,7 @@ import psutil
 import uvloop
 
 from everloop.events import Json
-from everloop.service import first_start, keys, runs
+from everloop.service import first_start, keys, run_start
 from everloop.service.caller import LOCAL
 from everloop.service.installation import Installation, open_installation
 from everloop.service.new_run import machine
@@ -62,7 +62,7 @@ def store(home: Path, count: int, events: int) -> tuple[Installation, str]:
     first_start.ensure(place)
     key, _ = keys.create_key(place, keys.KeyRequest(name="load", kind=KeyKind.AUTOMATION), LOCAL)
     document = {"run": "run-0", "brief": "Improve.", "domain": "synthetic", "limits": {"model_usd_cap": 1}}
-    runs.start(place, StartRequest.from_json(document))
+    run_start.start(place, StartRequest.from_json(document))
     with sqlite3.connect(home / "everloop.db") as raw:
         raw.execute("pragma synchronous=off")
         _copies(raw, count)

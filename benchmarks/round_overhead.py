@@ -15,7 +15,7 @@ from datetime import datetime
 from itertools import pairwise
 from pathlib import Path
 
-from everloop.service import runs
+from everloop.service import new_run, run_start, runs
 from everloop.service.installation import open_installation
 from everloop.service.request import StartRequest
 from everloop.service.worker import spawn
@@ -35,14 +35,14 @@ def main(rounds: int) -> None:
         options = {"operator": "useless", "trainer": "synthetic-free", "seed": 3, "auditors": panel}
         limits = LIMITS | {"blind_n": 40, "collect_k": 1, "eval_limit": 200, "dev_use_cap": 1000}
         document = {"run": "overhead", "brief": "Measure.", "domain": "tiny", "rounds": rounds}
-        runs.start(place, StartRequest.from_json(document | {"limits": limits, "options": options}))
+        run_start.start(place, StartRequest.from_json(document | {"limits": limits, "options": options}))
         worker: subprocess.Popen[bytes] = spawn(place)
         worker.wait()
         done = runs.document(place, "overhead", rounds=rounds)
         seconds = [_seconds(one["started_at"], one["ended_at"]) for one in done["rounds"]]
         starts = [datetime.fromisoformat(one["started_at"]) for one in done["rounds"]]
         whole = [(b - a).total_seconds() for a, b in pairwise(starts)]
-        print(f"state {done['state']}, {len(seconds)} rounds, SQLite, {runs.machine()}")
+        print(f"state {done['state']}, {len(seconds)} rounds, SQLite, {new_run.machine()}")
         print(f"{'rounds':>12} {'median ms, start to start':>26} {'p90':>8} {'inside the round':>18}")
         for low, high in ((5, 25), (rounds // 2 - 20, rounds // 2 + 20), (rounds - 40, rounds - 1)):
             part = sorted(whole[low:high])

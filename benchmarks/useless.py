@@ -29,7 +29,7 @@ from everloop.evidence.eprocess import log_e
 from everloop.evidence.gates import Ruling, make_gate
 from everloop.evidence.tally import Tally
 from everloop.paths import RunPaths
-from everloop.service import runs
+from everloop.service import new_run, run_start, runs
 from everloop.service.installation import Installation, open_installation
 from everloop.service.request import StartRequest
 from everloop.service.worker import spawn
@@ -198,7 +198,7 @@ HEADER = (
 
 def carried(place: Installation, request: StartRequest) -> dict[str, Any]:
     """Let a worker carry a run to its end."""
-    runs.start(place, request)
+    run_start.start(place, request)
     spawn(place).wait()
     document = runs.document(place, request.run, rounds=1000)
     if document["state"] != "finished":
@@ -208,7 +208,7 @@ def carried(place: Installation, request: StartRequest) -> dict[str, Any]:
 
 def synthetic(place: Installation, proposals: int, seeds: Sequence[int]) -> None:
     """Every gate through the engine, for each seed."""
-    print(f"synthetic student, {ITEMS} fresh items a checkpoint, {runs.machine()}\n{HEADER}")
+    print(f"synthetic student, {ITEMS} fresh items a checkpoint, {new_run.machine()}\n{HEADER}")
     for seed in seeds:
         against = None
         for gate, uses in (*((gate, USES[0]) for gate in GATES), ("two_line", USES[1]), ("greedy", USES[1])):
@@ -229,7 +229,7 @@ def real(place: Installation, proposals: int, seed: int) -> None:
     paths = place.home.run(request.run)
     against = exam(paths, request)
     made = trials(paths, document, against)
-    print(f"network, {ITEMS} fresh items a checkpoint, {runs.machine()}\n{HEADER}")
+    print(f"network, {ITEMS} fresh items a checkpoint, {new_run.machine()}\n{HEADER}")
     print(row("two_line", seed, made))
     for gate in GATES[1:]:
         print(row(gate, seed, made, replayed(gate, paths, request, made)), flush=True)

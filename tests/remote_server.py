@@ -16,7 +16,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 from everloop.events import Event, EventKind, Json
-from everloop.service import first_start, keys, runs
+from everloop.service import first_start, keys, run_start
 from everloop.service.caller import LOCAL
 from everloop.service.installation import Installation, open_installation
 from everloop.service.keys import KeyRequest
@@ -83,7 +83,7 @@ class RealServer:
 
     def run(self, run: str, extra: int = 0, state: str | None = None) -> None:
         """A run of the store alone, with so many events besides its first, in that state."""
-        runs.start_document(
+        run_start.start_document(
             self.installation,
             {"run": run, "brief": "b", "domain": "synthetic", "limits": {"model_usd_cap": 1}},
         )

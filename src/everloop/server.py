@@ -9,6 +9,7 @@ import os
 import resource
 import socket
 import sys
+import time
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -21,6 +22,7 @@ from everloop.api.app import create_app
 from everloop.api.connection import Connection
 from everloop.console.app import routes
 from everloop.console.live import POLLS
+from everloop.console.nowhere import nowhere
 from everloop.service.installation import SERVING, Installation, open_installation
 from everloop.settings import Settings
 
@@ -48,9 +50,9 @@ def serve(installation: Installation, listener: socket.socket, ready: Callable[[
     listening.serve(configured(application(installation), installation.settings), listener, ready)
 
 
-def application(installation: Installation) -> FastAPI:
-    """API and pages of an installation."""
-    return create_app(installation, routes(installation), POLLS)
+def application(installation: Installation, clock: Callable[[], float] = time.monotonic) -> FastAPI:
+    """API and pages of an installation; `clock` is what the rate limits go by."""
+    return create_app(installation, routes(installation), POLLS, nowhere(installation), clock)
 
 
 def configured(app: ASGIApp, settings: Settings) -> uvicorn.Config:

@@ -14,7 +14,7 @@ import json
 import socket
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -69,16 +69,18 @@ class Session:
 
 
 class Api:
-    """A server; use as a context manager. More keyword arguments are settings."""
+    """A server; use as a context manager. More keyword arguments are settings; `clock`: that of the rate limits."""
 
-    def __init__(self, home: Path, database_url: str = "", **settings: Any) -> None:
+    def __init__(
+        self, home: Path, database_url: str = "", *, clock: Callable[[], float] = time.monotonic, **settings: Any
+    ) -> None:
         wanted = Settings(home=home, database_url=database_url, **settings)
         self._listening = listening.tcp_port("127.0.0.1", 0)
         self.listener: socket.socket = self._listening.__enter__()
         opened = open_installation(address.of(wanted, self.listener))
         self.place: Installation = opened
         first_start.ensure(opened)
-        self.app = application(opened)
+        self.app = application(opened, clock)
         self._server = uvicorn.Server(configured(self.app, opened.settings))
         self._thread = threading.Thread(target=self._server.run, args=([self.listener],), daemon=True)
         self.url = address.local_url(opened.settings)

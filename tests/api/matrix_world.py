@@ -13,7 +13,7 @@ from submitting import put
 
 from everloop.events import Event, EventKind, Json
 from everloop.paths import Home
-from everloop.service import checkpoints, downloads, keys, people, runs
+from everloop.service import checkpoints, downloads, keys, people, run_messages, run_start
 from everloop.service.caller import LOCAL, Caller
 from everloop.service.keys import KeyRequest
 from everloop.service.permissions import ALL, KeyKind, Permission, Role
@@ -89,8 +89,8 @@ def _run(api: Api, owner: Caller, name: str, mark: str) -> str:
     rationale = {**dict.fromkeys(("why", "expected_gain", "risks"), "-"), "what": f"{mark} rows"}
     proposal: Json = {"plan": {"kind": "rows"}, "diff": mark, "rationale": rationale, "interventions": []}
     asked: Json = {"round": 1, "baseline": "v0", "judge": {"id": mark, "version": "1"}, "sha256": "0" * 64}
-    runs.start(api.place, StartRequest.from_json(start(name, brief=f"Improve the {mark}.")), owner)
-    runs.add_directive(api.place, name, f"Mind the {mark}.", owner)
+    run_start.start(api.place, StartRequest.from_json(start(name, brief=f"Improve the {mark}.")), owner)
+    run_messages.add_directive(api.place, name, f"Mind the {mark}.", owner)
     with api.place.database.write() as tx:
         rounds.begin(tx, name, 1)
         spend = dict.fromkeys(("model_usd", "gpu_usd", "total_usd", "model_requests", "student_requests"), 0)

@@ -7,7 +7,7 @@ from typing import Any
 
 from calling import Answer, Api, Session
 
-from everloop.service import runs
+from everloop.service import run_start
 from everloop.service.caller import Caller
 from everloop.service.permissions import ALL
 from everloop.service.request import StartRequest
@@ -61,5 +61,5 @@ def start(run: str, **more: Any) -> dict[str, Any]:
 def started(api: Api, run: str, project: str = "local") -> str:
     """A run of a project, that nobody works on."""
     caller = Caller("key:test", "local", project, ALL)
-    runs.start(api.place, StartRequest.from_json(start(run)), caller)
+    run_start.start(api.place, StartRequest.from_json(start(run)), caller)
     return run

@@ -10,7 +10,7 @@ from calling import Api
 from everloop.api.fresh import KEPT, LARGE, Rendered
 from everloop.events import Event, EventKind
 from everloop.ledger import reservations
-from everloop.service import runs
+from everloop.service import run_control, run_messages
 from everloop.service.permissions import KeyKind
 from everloop.store import events, jobs, looks, steers
 from everloop.store.looks import Look
@@ -71,13 +71,13 @@ CHANGES: list[Callable[[Api], object]] = [
     looked,
     spend,
     settle,
-    lambda api: runs.steer(api.place, "r-1", "look"),
+    lambda api: run_messages.steer(api.place, "r-1", "look"),
     delivered,
     job,
     lambda api: job(api, state="completed"),
-    lambda api: runs.add_directive(api.place, "r-1", "keep"),
-    lambda api: runs.extend(api.place, "r-1", 5),
-    lambda api: runs.stop(api.place, "r-1"),
+    lambda api: run_messages.add_directive(api.place, "r-1", "keep"),
+    lambda api: run_control.extend(api.place, "r-1", 5),
+    lambda api: run_control.stop(api.place, "r-1"),
 ]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -15,19 +16,44 @@ from everloop.service.permissions import KeyKind
 RUNS = "/v1/agent-runs/rsi/runs"
 
 
+@dataclass
+class Clock:
+    """A clock that stands still until it is moved."""
+
+    seconds: float = 600.0
+
+    def __call__(self) -> float:
+        return self.seconds
+
+
 @pytest.fixture
-def slow(tmp_path: Path) -> Iterator[Api]:
-    with Api(tmp_path / "api", api_requests_per_minute=100) as server:
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def slow(tmp_path: Path, clock: Clock) -> Iterator[Api]:
+    with Api(tmp_path / "api", api_requests_per_minute=100, clock=clock) as server:
         yield server
 
 
 def test_a_key_has_so_many_requests_a_minute(slow: Api) -> None:
-    statuses = [slow.get(RUNS, key=slow.key()).status for _ in range(100)]
-    assert statuses == [200] * 100
-    further = [slow.get(RUNS, key=slow.key()) for _ in range(20)]  # some room comes back where a minute ends meanwhile
-    refused = next(one for one in further if one.status == 429)
+    statuses = [slow.get(RUNS, key=slow.key()).status for _ in range(101)]
+    assert statuses == [200] * 100 + [429]
+    refused = slow.get(RUNS, key=slow.key())
     assert refused.code == "RATE_LIMITED"
-    assert 1 <= int(refused.headers["retry-after"]) <= 120
+    assert refused.headers["retry-after"] == "60"
+
+
+def test_a_key_has_room_again_when_the_window_has_moved_on(slow: Api, clock: Clock) -> None:
+    for _ in range(100):
+        slow.get(RUNS, key=slow.key())
+    clock.seconds += 60  # all of them still count
+    assert slow.get(RUNS, key=slow.key()).status == 429
+    clock.seconds += 30  # half of them do
+    assert [slow.get(RUNS, key=slow.key()).status for _ in range(51)] == [200] * 50 + [429]
+    clock.seconds += 90
+    assert [slow.get(RUNS, key=slow.key()).status for _ in range(101)] == [200] * 100 + [429]
 
 
 def test_another_key_has_its_own(slow: Api) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from calling import Answer, Api
 
+from everloop.events import Event, EventKind
 from everloop.service import runs
 from everloop.service.permissions import KeyKind, Permission
 from everloop.store import events, steers
@@ -359,7 +360,7 @@ def test_beyond_the_end_there_is_nothing_new(standing: Api) -> None:
 
 def test_events_come_in_pages_of_200(started: Api) -> None:
     with started.place.database.write() as tx:
-        events.append(tx, "r-1", *(runs.Event(runs.EventKind.MESSAGE, f"event {n}") for n in range(450)))
+        events.append(tx, "r-1", *(Event(EventKind.MESSAGE, f"event {n}") for n in range(450)))
     newest = started.get(f"{ROOT}/r-1/live", key=started.key()).json
     assert [one["seq"] for one in newest["events"]] == list(range(252, 452))
     seen, cursor = [], 0

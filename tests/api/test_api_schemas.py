@@ -14,7 +14,7 @@ from everloop.api import schemas
 from everloop.api.mcp_tools import TOOLS
 from everloop.errors import InvalidRequest, InvalidSteer
 from everloop.guard.limits import Goal, Limits, Stop
-from everloop.service import runs
+from everloop.service import run_start
 from everloop.service.installation import Installation, open_installation
 from everloop.service.request import Options, StartRequest, text_of, whole
 from everloop.settings import Settings
@@ -162,7 +162,7 @@ def test_a_name_that_the_schema_does_not_list_is_refused_by_the_service(
     (document if len(path) == 1 else document[path[0]])[path[-1]] = "none-such"
     assert not Draft202012Validator(schemas.START).is_valid(document)
     with pytest.raises(InvalidRequest, match="none-such"):
-        runs.start_document(installation, document)
+        run_start.start_document(installation, document)
 
 
 def test_the_names_that_a_schema_lists_are_those_of_the_installed_plug_ins() -> None:

@@ -15,7 +15,7 @@ import psutil
 import pytest
 
 from everloop.cli.demo import _dry_request
-from everloop.service import local_model, models, runs
+from everloop.service import local_model, models, run_start
 from everloop.service.installation import open_installation
 from everloop.service.request import StartRequest
 from everloop.settings import Settings
@@ -103,7 +103,7 @@ def test_the_sizes_of_a_dry_demo_fit_the_supply(tmp_path: Path, fast: bool) -> N
     installation = open_installation(Settings(home=tmp_path))
     models.add(installation, local_model.entry("http://127.0.0.1:9/v1"), None)
     asked = StartRequest.from_json({"run": "dry-1", **_dry_request(None, None, 0, fast=fast)})
-    started = runs.start(installation, asked)
+    started = run_start.start(installation, asked)
     installation.close()
     assert (started["mode"], started["domain"], started["rounds_target"]) == ("dry", "sums", 1 if fast else 3)
 

@@ -16,7 +16,7 @@ from served import Served
 from everloop import AsyncClient, Client
 from everloop.client import Connection, RemoteError, Unreachable
 from everloop.events import Event, EventKind, Json
-from everloop.service import runs
+from everloop.service import run_start
 from everloop.store import events
 from everloop.store import runs as stored_runs
 
@@ -34,7 +34,9 @@ def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
 
 def begin(served: Served, run: str) -> None:
     with served.installation() as opened:
-        runs.start_document(opened, {"run": run, "brief": "b", "domain": "synthetic", "limits": {"model_usd_cap": 1}})
+        run_start.start_document(
+            opened, {"run": run, "brief": "b", "domain": "synthetic", "limits": {"model_usd_cap": 1}}
+        )
 
 
 def happen(served: Served, run: str, count: int, state: str | None = None) -> None:

@@ -18,7 +18,7 @@ from stored_row import book_of, end, starting
 from everloop.evidence.tally import Tally
 from everloop.service.caller import LOCAL, Caller
 from everloop.service.installation import Installation
-from everloop.store import approvals, tables
+from everloop.store import approvals, phases, tables
 from everloop.store.approvals import ApprovalRow
 from everloop.values import iso, utcnow
 
@@ -180,6 +180,13 @@ def unreadable(place: Installation, run: str, *, caller: Caller = LOCAL, **chang
         if tx.dialect.name == "sqlite":
             tx.execute(sa.text("update runs set limits = '{\"model_usd_cap\": ' where run = :run"), {"run": run})
     return run
+
+
+def past_lost(place: Installation, run: str) -> None:
+    """Leave of a run's past what cannot be read; everything else of it stays."""
+    with place.database.write() as tx:
+        tx.execute(sa.delete(tables.phases).where(tables.phases.c.run == run))
+        phases.add(tx, run, 1, "open", "", {"spend": ["?"]})
 
 
 def many(place: Installation, n: int, prefix: str = "run") -> list[str]:

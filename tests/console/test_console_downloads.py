@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+import html
 import io
+import re
 from collections.abc import Callable
 from xml.etree import ElementTree
 
@@ -24,6 +26,7 @@ def _stored(site: Site) -> None:
     stored.finished(site.place, RUN)
     stored.starting(site.place, f"{RUN}-begun")
     stored.unreadable(site.place, f"{RUN}-broken")
+    stored.past_lost(site.place, stored.finished(site.place, f"{RUN}-lost"))
 
 
 @pytest.fixture
@@ -91,6 +94,24 @@ def test_a_picture_with_nothing_to_draw_says_so(inside: Reader) -> None:
 def test_the_report_of_a_record_that_cannot_be_read_says_so(inside: Reader) -> None:
     text = inside.get(f"/local/local/rsi/model-loops/{RUN}-broken/report.md").text
     assert "The record of this run cannot be read, so nothing is known of what it has shown." in text
+
+
+@pytest.mark.parametrize("form", ["html", "md"])
+def test_a_record_that_cannot_be_read_has_no_report(inside: Reader, form: str) -> None:
+    response = inside.get(f"/local/local/rsi/model-loops/{RUN}-broken/report.{form}")
+    assert (response.status_code, "content-disposition" in response.headers) == (409, False)
+
+
+@pytest.mark.parametrize("tag", ["en", "zh-CN"])
+@pytest.mark.parametrize("form", ["html", "md"])
+def test_the_report_of_a_past_that_cannot_be_read_says_what_the_page_says(inside: Reader, form: str, tag: str) -> None:
+    spoken = {"Accept-Language": tag}
+    page = inside.get(f"/local/local/rsi/model-loops/{RUN}-lost", headers=spoken).text
+    found = re.search('id="no-past"[^>]*><p>(.*?)</p>', page)
+    assert found is not None
+    report = inside.get(f"/local/local/rsi/model-loops/{RUN}-lost/report.{form}", headers=spoken)
+    assert report.status_code == 200
+    assert html.unescape(found[1]) in html.unescape(report.text)
 
 
 def test_nobody_takes_along_what_they_may_not_see(inside: Reader, reader: Reader, site: Site) -> None:

@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterator
 from datetime import timedelta
 
 import pytest
+import sqlalchemy as sa
 import stored
 from visiting import Reader, Site
 
 from everloop.service.overview import FAILED_DAYS, MOST
-from everloop.store import workers
+from everloop.store import tables, workers
 from everloop.values import iso, utcnow
 
 OVERVIEW = "/local/local/overview"
@@ -95,6 +96,16 @@ def test_a_run_with_nulls_everywhere_and_an_unreadable_one_are_shown(guest: Read
     assert guest.get(OVERVIEW).status_code == 200
     assert "nulls" in section(guest, "active") and "broken" in section(guest, "active")
     assert "—" in section(guest, "active")
+
+
+def test_what_was_never_metered_is_shown_as_missing_on_every_page(guest: Reader, own: Site) -> None:
+    run = stored.bare(own.place, "unmetered")
+    with own.place.database.write() as tx:
+        tx.execute(sa.delete(tables.caps).where(tables.caps.c.run == run))
+    below = f"/local/local/rsi/model-loops/{run}"
+    for path in (OVERVIEW, "/local/local/rsi/model-loops", below, f"{below}/board", f"{below}/report.md"):
+        answer = guest.get(path)
+        assert (answer.status_code, "$0.00" in answer.text, "—" in answer.text) == (200, False, True), path
 
 
 def test_without_a_worker_the_page_says_that_nothing_is_connected(guest: Reader, own: Site) -> None:

@@ -118,6 +118,30 @@ def test_a_picture_that_cannot_be_made_is_told(visitor: Visitor, finished: str) 
     assert "The picture could not be made" in visitor.at(".notice").inner_text()
 
 
+def test_a_picture_for_which_the_browser_has_no_room_is_told(visitor: Visitor, finished: str) -> None:
+    visitor.enter()
+    visitor.go(f"{RUNS}/{finished}")
+    visitor.until("document.documentElement.dataset.script")
+    visitor.ask("void (HTMLCanvasElement.prototype.toBlob = (done) => done(null))")
+    visitor.at("#picture-scores").get_by_role("link", name="PNG").click()
+    visitor.at(".notice").wait_for()
+    assert "The picture could not be made here. Try again, or take it as SVG." in visitor.at(".notice").inner_text()
+
+
+def test_a_command_that_may_not_be_copied_is_told(
+    another_site: Callable[..., Site], visit: Callable[..., Visitor]
+) -> None:
+    empty = visit(another_site())
+    empty.enter()
+    empty.go(RUNS)
+    empty.until("document.documentElement.dataset.script")
+    refused = "() => Promise.reject(new DOMException('no', 'NotAllowedError'))"
+    empty.ask(f"void (navigator.clipboard.writeText = {refused})")
+    empty.page.get_by_role("button", name="Copy").first.click()
+    empty.at(".notice").wait_for()
+    assert "This could not be copied. Select it and copy it by hand." in empty.at(".notice").inner_text()
+
+
 def test_a_command_is_copied(
     visitor: Visitor, another_site: Callable[..., Site], visit: Callable[..., Visitor]
 ) -> None:

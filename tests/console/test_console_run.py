@@ -7,13 +7,11 @@ import re
 from html.parser import HTMLParser
 
 import pytest
-import sqlalchemy as sa
 import stored
 from browsing import Visitor
 from visiting import Reader, Site
 
 from everloop.service.permissions import Role
-from everloop.store import phases, tables
 
 LOOPS = "/local/local/rsi/model-loops"
 STATES = ("finished", "unconfirmed", "running", "paused", "failed", "stopped", "unreadable", "bare", "dry", "hostile")
@@ -328,9 +326,7 @@ def test_an_opened_round_and_its_neighbours_look_right(runs: None, visitor: Visi
 
 def test_a_past_that_cannot_be_read_is_not_shown_as_one_in_which_nothing_was(site: Site, reader: Reader) -> None:
     run = stored.finished(site.place, "past-unreadable")
-    with site.place.database.write() as tx:
-        tx.execute(sa.delete(tables.phases).where(tables.phases.c.run == run))
-        phases.add(tx, run, 1, "open", "", {"spend": ["?"]})
+    stored.past_lost(site.place, run)
     reader.enter()
     assert reader.get(f"/local/local/rsi/model-loops/{run}").status_code == 200
     assert "What is on record of this run's past cannot be read." in reader.text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import runpy
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -112,3 +113,15 @@ def test_templates_translate_literal_texts_only() -> None:
 def test_the_sentences_of_errors_are_those_that_errors_have() -> None:
     code = "\n".join(one.read_text() for one in (ROOT / "src").rglob("*.py") if one.name != "refusals.py")
     assert [sentence for sentence in SENTENCES if f'"{sentence}"' not in code] == []
+
+
+def test_the_build_hook_alone_builds_the_catalogues(tmp_path: Path) -> None:
+    """`make translations` runs it, and installing does."""
+    for source in SOURCES:
+        copy = tmp_path / source.relative_to(ROOT)
+        copy.parent.mkdir(parents=True)
+        copy.write_bytes(source.read_bytes())
+    runpy.run_path(str(ROOT / "hatch_build.py"))["build"](tmp_path)
+    assert [(tmp_path / one.relative_to(ROOT)).with_suffix(".mo").exists() for one in SOURCES] == [True] * len(SOURCES)
+    recipe = (ROOT / "Makefile").read_text()
+    assert "hatch_build.py\n" in recipe and "write_mo" not in recipe

@@ -9,6 +9,7 @@ import pytest
 from everloop.errors import CapReached
 from everloop.ledger import calls, caps, reservations
 from everloop.store.database import Database
+from everloop.values import Money
 
 LIMITS = {"model_usd_cap": 0.001, "usd_cap": 1.0, "model_request_cap": 5, "student_request_cap": 3, "request_cap": None}
 
@@ -127,7 +128,7 @@ def test_a_students_answers_are_forgotten_by_round_and_the_spend_stays(database:
     with database.read() as tx:
         left = [calls.get(tx, "r", key) for key in ("r1.evaluate.0#a", "r10.evaluate.0#a", "r1.propose.1#a")]
         assert [one is None for one in left] == [True, False, False]
-        assert reservations.spend(tx, "r").model.micros == 30
+        assert reservations.spend(tx, "r").model == Money(30)
 
 
 def test_two_that_begin_the_same_call_at_once_leave_the_meters_right(database: Database, account: str) -> None:

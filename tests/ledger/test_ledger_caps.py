@@ -6,9 +6,11 @@ import subprocess
 import sys
 
 import pytest
+import sqlalchemy as sa
 
 from everloop.errors import CapReached
 from everloop.ledger import caps, reservations
+from everloop.store import tables
 from everloop.store.database import Database
 
 TAKER = """
@@ -104,6 +106,31 @@ def test_spend_as_the_run_document_shows_it(opened: Database) -> None:
             "model_requests": 1,
             "student_requests": 7,
         }
+
+
+NOTHING_METERED = dict.fromkeys(("model_usd", "gpu_usd", "total_usd", "model_requests", "student_requests"))
+
+
+def test_what_was_never_metered_is_missing_and_not_zero(opened: Database) -> None:
+    with opened.read() as tx:
+        assert reservations.spend(tx, "none").to_json() == NOTHING_METERED
+        found = reservations.spends(tx, ["r", "none"])
+    assert (found["none"].to_json(), found["r"].to_json()["total_usd"]) == (NOTHING_METERED, 0.0)
+
+
+def test_of_a_meter_that_is_missing_only_what_rests_on_it_is(opened: Database) -> None:
+    with opened.write() as tx:
+        tx.execute(sa.delete(tables.caps).where(tables.caps.c.run == "r", tables.caps.c.cap == "model_usd_cap"))
+    with opened.read() as tx:
+        told = reservations.spend(tx, "r").to_json()
+    assert (told["model_usd"], told["gpu_usd"], told["total_usd"]) == (None, None, 0.0)
+
+
+def test_what_was_spent_since_then_is_known_where_both_are() -> None:
+    now = {"model_usd": 0.3, "gpu_usd": None, "total_usd": 0.5, "model_requests": 3}
+    before = {"model_usd": 0.1, "gpu_usd": 0.1, "total_usd": None, "model_requests": 1}
+    told = {"model_usd": 0.2, "gpu_usd": None, "total_usd": None, "model_requests": 2}
+    assert reservations.since(before, now) == told
 
 
 def test_a_negative_cost_is_refused(opened: Database) -> None:

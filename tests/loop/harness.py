@@ -13,7 +13,7 @@ from typing import Any
 import forked
 import sqlalchemy as sa
 
-from everloop.service import runs
+from everloop.service import run_start, runs
 from everloop.service.installation import Installation, open_installation
 from everloop.service.request import StartRequest
 from everloop.settings import Settings
@@ -73,7 +73,7 @@ def finish(place: Installation, run: str, *, seconds: float = 120, **env: str) -
 
 
 def carry(place: Installation, asked: StartRequest, *, seconds: float = 120, **env: str) -> dict[str, Any]:
-    runs.start(place, asked)
+    run_start.start(place, asked)
     return finish(place, asked.run, seconds=seconds, **env)
 
 

@@ -18,7 +18,7 @@ from scripted import Reply, Request
 from everloop.errors import InvalidRequest
 from everloop.operators.agent_context import CONTEXT_BYTES
 from everloop.operators.quoting import DATA
-from everloop.service import models, runs
+from everloop.service import models, run_messages, run_start, runs
 
 
 def carried(home: Path, script: Strong, **changes: Any) -> tuple[dict[str, Any], Any]:
@@ -83,7 +83,7 @@ def test_a_steer_that_arrives_between_two_requests_reaches_the_next_one_once(tmp
         home = place(tmp_path, strong, weak)
 
         def steered(request: Request) -> Reply:
-            runs.steer(home, "dry-1", "prefer short prompts, please")
+            run_messages.steer(home, "dry-1", "prefer short prompts, please")
             return look[1]
 
         script.answers = [look[0], steered, look[2], submit(candidate())]
@@ -198,7 +198,7 @@ def killed(home: Path, look: list[Reply], plan: set[tuple[str, int]]) -> tuple[l
     strong, weak = servers(script)
     with strong, weak:
         found = place(home, strong, weak, worker_lease_seconds=2.0)
-        runs.start(found, asked())
+        run_start.start(found, asked())
         while state(found, "dry-1") not in ENDED:
             process.append(worker(found))
             process[-1].wait(60)
@@ -226,7 +226,7 @@ def test_an_operator_without_a_model_is_refused_at_the_start(tmp_path: Path) -> 
         home = place(tmp_path, strong, weak)
         models.remove(home, "strong")
         with pytest.raises(InvalidRequest, match="el model add NAME --for operator"):
-            runs.start(home, asked())
+            run_start.start(home, asked())
 
 
 def test_context_and_cost_of_a_turn_do_not_grow_with_the_rounds(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from torture import Torture
 from everloop.errors import Conflict
 from everloop.guard import snapshots
 from everloop.paths import Home
-from everloop.service import approvals, runs
+from everloop.service import approvals, run_control, run_start, runs
 from everloop.service.caller import LOCAL
 from everloop.service.installation import Installation
 from everloop.store import approvals as stored
@@ -141,9 +141,9 @@ def test_resume_and_extend_while_nothing_is_decided_are_refused_and_say_what_is_
     carry(place, soft())
     approval = asked(place)["approval_id"]
     with pytest.raises(Conflict, match=f"waits for approval {approval}"):
-        runs.resume(place, RUN)
-    assert runs.stop(place, RUN)["state"] == "stopped"
-    for action in (lambda: runs.resume(place, RUN), lambda: runs.extend(place, RUN, 5)):
+        run_control.resume(place, RUN)
+    assert run_control.stop(place, RUN)["state"] == "stopped"
+    for action in (lambda: run_control.resume(place, RUN), lambda: run_control.extend(place, RUN, 5)):
         with pytest.raises(Conflict, match=approval):
             action()
 
@@ -151,17 +151,17 @@ def test_resume_and_extend_while_nothing_is_decided_are_refused_and_say_what_is_
 def test_a_run_that_was_stopped_meanwhile_stays_stopped_and_takes_the_decision_up_when_resumed(tmp_path: Path) -> None:
     place = installation(tmp_path)
     carry(place, soft(rounds=1))
-    runs.stop(place, RUN)
+    run_control.stop(place, RUN)
     say(place, "approve")
     assert state(place, RUN) == "stopped"
-    runs.resume(place, RUN)
+    run_control.resume(place, RUN)
     document = finish(place, RUN)
     assert (document["state"], document["best_version"]) == ("finished", "v1")
 
 
 def test_the_run_goes_on_by_itself_under_a_worker_that_waits(tmp_path: Path) -> None:
     place = installation(tmp_path)
-    runs.start(place, soft(rounds=1))
+    run_start.start(place, soft(rounds=1))
     process = worker(place, drain=False)
     try:
         wait_for(place, RUN, {"paused"})
@@ -226,7 +226,7 @@ def test_workers_killed_around_it_decide_as_if_undisturbed(
     plan = [(phase, edge) for phase in ("certify", "approval", "left", "generation")]
     torture = Torture(tmp_path, url, plan)
     place = torture.place
-    runs.start(place, soft(rounds=1))
+    run_start.start(place, soft(rounds=1))
     living = torture.spawn()
     deadline = time.monotonic() + 200
     try:
@@ -282,7 +282,7 @@ def test_a_decision_that_comes_just_before_the_pause_is_not_slept_through(
     tmp_path: Path, postgres: Any, kind: str
 ) -> None:
     place = installation(tmp_path, postgres.fresh() if kind == "postgresql" else "")
-    runs.start(place, soft(rounds=1))
+    run_start.start(place, soft(rounds=1))
     process = worker(place, str(Path(__file__).parent / "deciding_worker.py"))
     assert process.wait(60) == 0
     document = runs.document(place, RUN)

@@ -11,7 +11,7 @@ from harness import carry, decisions, events, finish, installation, request, wai
 from everloop.errors import Conflict, InvalidDirective, InvalidRequest, InvalidSteer, RunNotActive, RunNotFound
 from everloop.guard import snapshots
 from everloop.paths import Home
-from everloop.service import runs
+from everloop.service import run_control, run_messages, run_start, runs
 from everloop.service.request import StartRequest
 
 
@@ -40,18 +40,18 @@ def test_a_certified_version_has_a_snapshot_that_verifies(tmp_path: Path) -> Non
 
 def test_stop_acts_after_the_round_and_resume_goes_on(tmp_path: Path) -> None:
     place = installation(tmp_path)
-    runs.start(place, request(rounds=400, options={"operator": "useless"}))
+    run_start.start(place, request(rounds=400, options={"operator": "useless"}))
     process = worker(place)
     wait_for(place, "t-1", {"running"})
     while runs.live(place, "t-1")["round"] < 2:
         pass
-    assert runs.stop(place, "t-1")["stop_requested"] is True
+    assert run_control.stop(place, "t-1")["stop_requested"] is True
     wait_for(place, "t-1", {"stopped"})
     process.wait(20)
     stopped = runs.document(place, "t-1", rounds=1000)
     assert all(one["decision"] for one in stopped["rounds"])
     done = len(stopped["rounds"])
-    runs.extend(place, "t-1", done + 1)
+    run_control.extend(place, "t-1", done + 1)
     resumed = finish(place, "t-1")
     assert (resumed["state"], len(resumed["rounds"])) == ("finished", done + 1)
     assert [gate["gate"] for gate in resumed["gates"]].count("final") == 2
@@ -61,8 +61,8 @@ def test_extend_of_a_finished_run_holds_a_new_final_gate_and_keeps_the_old(tmp_p
     place = installation(tmp_path)
     first = carry(place, request(rounds=1))
     with pytest.raises(Conflict, match="at round 1"):
-        runs.extend(place, "t-1", 1)
-    assert runs.extend(place, "t-1", 3)["state"] == "running"
+        run_control.extend(place, "t-1", 1)
+    assert run_control.extend(place, "t-1", 3)["state"] == "running"
     done = finish(place, "t-1")
     finals = [gate for gate in done["gates"] if gate["gate"] == "final"]
     assert (done["round"], len(finals)) == (3, 2)
@@ -78,7 +78,7 @@ def test_a_stopped_run_that_was_paused_ends_at_once(tmp_path: Path) -> None:
     (tmp_path / "FAULT").write_text("mute-all")
     options = {"trainer": "synthetic-faulty", "launcher": "local-with-plugins"}
     assert carry(place, request(options=options))["state"] == "paused"
-    assert runs.stop(place, "t-1")["state"] == "stopped"
+    assert run_control.stop(place, "t-1")["state"] == "stopped"
 
 
 def test_resume_at_an_exhausted_cap_is_refused(tmp_path: Path) -> None:
@@ -86,10 +86,10 @@ def test_resume_at_an_exhausted_cap_is_refused(tmp_path: Path) -> None:
     stopped = carry(place, request(rounds=9, options={"operator": "paying"}, limits={"model_request_cap": 2}))
     assert stopped["state"] == "stopped"
     with pytest.raises(Conflict, match="model_request_cap is exhausted"):
-        runs.resume(place, "t-1")
+        run_control.resume(place, "t-1")
 
 
-@pytest.mark.parametrize("action", [runs.stop, runs.resume])
+@pytest.mark.parametrize("action", [run_control.stop, run_control.resume])
 def test_a_finished_run_takes_neither_stop_nor_resume(tmp_path: Path, action: Any) -> None:
     place = installation(tmp_path)
     carry(place, request(rounds=1))
@@ -99,9 +99,9 @@ def test_a_finished_run_takes_neither_stop_nor_resume(tmp_path: Path, action: An
 
 def test_a_steer_is_delivered_at_the_next_turn_and_changes_the_plan(tmp_path: Path) -> None:
     place = installation(tmp_path)
-    runs.start(place, request(rounds=1))
-    assert runs.steer(place, "t-1", "focus s3")["status"] == "queued"
-    runs.add_directive(place, "t-1", "steps 300")
+    run_start.start(place, request(rounds=1))
+    assert run_messages.steer(place, "t-1", "focus s3")["status"] == "queued"
+    run_messages.add_directive(place, "t-1", "steps 300")
     document = finish(place, "t-1")
     plan = document["rounds"][0]["candidates"][0]["proposal"]["plan"]
     assert plan["families"] == ["s3"]
@@ -115,44 +115,44 @@ def test_steers_that_come_too_late_are_refused_or_dropped(tmp_path: Path) -> Non
     place = installation(tmp_path)
     carry(place, request(rounds=1))
     with pytest.raises(RunNotActive):
-        runs.steer(place, "t-1", "focus s3")
+        run_messages.steer(place, "t-1", "focus s3")
 
 
 @pytest.mark.parametrize("text", ["", "   ", "x" * 4001, 7, None])
 def test_bad_texts_are_refused(tmp_path: Path, text: Any) -> None:
     place = installation(tmp_path)
-    runs.start(place, request())
+    run_start.start(place, request())
     with pytest.raises(InvalidSteer):
-        runs.steer(place, "t-1", text)
+        run_messages.steer(place, "t-1", text)
     with pytest.raises(InvalidDirective):
-        runs.add_directive(place, "t-1", text)
+        run_messages.add_directive(place, "t-1", text)
 
 
 def test_unknown_and_taken_run_ids(tmp_path: Path) -> None:
     place = installation(tmp_path)
     with pytest.raises(RunNotFound):
         runs.document(place, "nobody")
-    runs.start(place, request())
+    run_start.start(place, request())
     with pytest.raises(Conflict, match="exists"):
-        runs.start(place, request())
+        run_start.start(place, request())
 
 
 def test_no_free_slot_is_a_conflict(tmp_path: Path) -> None:
     place = installation(tmp_path, max_active_runs=1)
-    runs.start(place, request("one"))
+    run_start.start(place, request("one"))
     with pytest.raises(Conflict, match="no run slot"):
-        runs.start(place, request("two"))
+        run_start.start(place, request("two"))
 
 
 def test_a_protocol_whose_items_do_not_last_for_a_round_is_refused(tmp_path: Path) -> None:
     place = installation(tmp_path)
     with pytest.raises(InvalidRequest, match="could exhaust the diag items"):
-        runs.start(place, request(domain="arith", limits={"diag_per_family": 10**6}, options={"trainer": "nano"}))
+        run_start.start(place, request(domain="arith", limits={"diag_per_family": 10**6}, options={"trainer": "nano"}))
 
 
 def test_a_target_beyond_the_items_is_taken_and_says_how_far_they_last(tmp_path: Path) -> None:
     place = installation(tmp_path)
-    runs.start(place, request(domain="arith", rounds=1000, options={"trainer": "nano"}))
+    run_start.start(place, request(domain="arith", rounds=1000, options={"trainer": "nano"}))
     lasts = runs.document(place, "t-1")["protocol"]["rounds_supply"]
     assert 10 < lasts < 1000
 
@@ -199,7 +199,7 @@ def test_bad_starts_name_the_field_and_leave_nothing(tmp_path: Path, change: dic
     place = installation(tmp_path)
     document = {"run": "t-1", "brief": "b", "limits": {"model_usd_cap": 1}, "domain": "synthetic"} | change
     with pytest.raises(InvalidRequest, match=named):
-        runs.start(place, StartRequest.from_json(document))
+        run_start.start(place, StartRequest.from_json(document))
     assert runs.listing(place) == []
 
 

@@ -16,7 +16,7 @@ from everloop.domains.stream import Stream
 from everloop.domains.synthetic import Synthetic
 from everloop.errors import InvalidRequest, ModelNotConfigured
 from everloop.gateway.base import Use
-from everloop.service import models, runs
+from everloop.service import models, run_control, run_start, runs
 from everloop.service.installation import Installation
 from everloop.service.request import StartRequest
 
@@ -66,7 +66,7 @@ def test_nothing_is_trained_and_every_request_is_paid(tmp_path: Path) -> None:
 
 def test_the_protocol_says_beforehand_who_answers_and_what_can_be_detected(tmp_path: Path) -> None:
     with ScriptedServer(student) as server:
-        protocol = runs.start(place(tmp_path, server), asked())["protocol"]
+        protocol = run_start.start(place(tmp_path, server), asked())["protocol"]
     assert protocol["student"]["name"] == "scripted"
     assert 0 < protocol["minimum_detectable_effect"] < 1
     assert protocol["worst_case_usd"] == 1.0
@@ -83,9 +83,9 @@ def test_a_dry_run_without_a_student_is_refused_with_how_to_get_one(tmp_path: Pa
         home = place(tmp_path, server)
         models.remove(home, "scripted")
         with pytest.raises(InvalidRequest, match="el model serve-local --register"):
-            runs.start(home, asked())
+            run_start.start(home, asked())
         with pytest.raises(ModelNotConfigured, match="no-such-model"):
-            runs.start(home, asked(student_model="no-such-model"))
+            run_start.start(home, asked(student_model="no-such-model"))
 
 
 def test_student_model_goes_with_dry_runs_only_and_a_trainer_with_live_ones() -> None:
@@ -108,7 +108,7 @@ def test_an_operator_of_the_other_kind_is_refused_at_the_start(tmp_path: Path, o
     with ScriptedServer(student) as server:
         home = place(tmp_path, server)
         with pytest.raises(InvalidRequest, match="is for"):
-            runs.start(home, asked(options={"operator": operator}, dry_run=dry_run))
+            run_start.start(home, asked(options={"operator": operator}, dry_run=dry_run))
 
 
 def reserved_items(home: Installation, name: str, count: int) -> list[Item]:
@@ -165,7 +165,7 @@ def test_a_prompt_that_was_edited_is_not_measured(tmp_path: Path) -> None:
         assert carry(home, asked(rounds=1))["state"] == "paused"
         (path,) = (tmp_path / "runs/dry-1/prompts").glob("v0-*/prompt.json")
         path.write_text(path.read_text().replace("What is", "Guess"))
-        runs.resume(home, "dry-1")
+        run_control.resume(home, "dry-1")
         document = finish(home, "dry-1")
     assert document["state"] == "paused"
     assert "was changed" in document["error"]["message"]
@@ -185,7 +185,7 @@ def test_a_pause_in_the_closing_pays_nothing_again(tmp_path: Path) -> None:
         document = carry(home, asked(rounds=1))
         assert document["state"] == "paused"
         answered, away[0] = server.tokens.answered, False
-        runs.resume(home, "dry-1")
+        run_control.resume(home, "dry-1")
         document = finish(home, "dry-1")
     assert document["state"] == "finished"
     assert server.tokens.answered == undisturbed, f"{answered} had come before the pause"
@@ -220,7 +220,7 @@ def test_a_dry_run_has_the_dev_set_its_gate_is_made_for() -> None:
 
 def test_the_worst_case_of_a_dry_run_is_its_tightest_cap(tmp_path: Path) -> None:
     with ScriptedServer(student) as server:
-        protocol = runs.start(place(tmp_path, server), asked(limits={"usd_cap": 0.5}))["protocol"]
+        protocol = run_start.start(place(tmp_path, server), asked(limits={"usd_cap": 0.5}))["protocol"]
     assert protocol["worst_case_usd"] == 0.5
 
 
@@ -236,7 +236,7 @@ def test_options_that_would_change_nothing_are_refused(tmp_path: Path, options: 
     with ScriptedServer(student) as server:
         home = place(tmp_path, server)
         with pytest.raises(InvalidRequest, match=named):
-            runs.start(home, asked(options=options))
+            run_start.start(home, asked(options=options))
 
 
 @pytest.mark.parametrize(
@@ -264,7 +264,7 @@ def test_a_student_that_is_away_pauses_the_run_and_resume_goes_on(tmp_path: Path
         assert document["state"] == "paused"
         assert document["error"]["code"] == "MODEL_UNAVAILABLE"
         away = False
-        runs.resume(home, "dry-1")
+        run_control.resume(home, "dry-1")
         document = finish(home, "dry-1")
     assert document["state"] == "finished"
     assert final(document)["passed"] is True
@@ -284,7 +284,7 @@ def test_an_item_the_model_refuses_is_missing_and_never_wrong(tmp_path: Path) ->
 def test_a_student_configured_differently_than_in_the_protocol_pauses_the_run(tmp_path: Path) -> None:
     with ScriptedServer(student) as server:
         home = place(tmp_path, server)
-        runs.start(home, asked(rounds=1))
+        run_start.start(home, asked(rounds=1))
         add(home, server, "scripted", Use.STUDENT, settings={"temperature": 0.3})
         document = finish(home, "dry-1")
     assert document["state"] == "paused"
@@ -295,7 +295,7 @@ def test_two_workers_carry_two_runs_within_the_caps_of_each(tmp_path: Path, data
     with ScriptedServer(student) as server:
         home = place(tmp_path / "home", server, database_url)
         for name in ("a", "b"):
-            runs.start(home, asked(name, rounds=1, limits={"student_request_cap": 150}))
+            run_start.start(home, asked(name, rounds=1, limits={"student_request_cap": 150}))
         both = [worker(home) for _ in range(2)]
         for process in both:
             process.wait(60)

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from harness import carry, events, finish, installation, request, worker
 
-from everloop.service import runs
+from everloop.service import run_control, run_start, runs
 from everloop.service.installation import Installation
 
 OPTIONS = {"trainer": "synthetic-faulty", "launcher": "local-with-plugins", "seed": 4}
@@ -60,7 +60,7 @@ def test_an_incumbent_that_does_not_answer_pauses_the_run(tmp_path: Path) -> Non
     paused = carry(place, request(rounds=1, options=OPTIONS))
     assert (paused["state"], paused["error"]["code"]) == ("paused", "INCUMBENT_UNAVAILABLE")
     (tmp_path / "FAULT").unlink()
-    assert runs.resume(place, "t-1")["state"] == "running"
+    assert run_control.resume(place, "t-1")["state"] == "running"
     done = finish(place, "t-1")
     assert (done["state"], done["error"]) == ("finished", None)
 
@@ -71,25 +71,25 @@ def test_a_corrupt_incumbent_pauses_the_run_and_names_the_checkpoint(tmp_path: P
     (base,) = (tmp_path / "runs" / "t-1" / "checkpoints" / "base").glob("weights*")
     good = base.read_bytes()
     base.write_bytes(b"x" + good)
-    runs.extend(place, "t-1", 2)
+    run_control.extend(place, "t-1", 2)
     paused = finish(place, "t-1")
     assert (paused["state"], paused["error"]["code"]) == ("paused", "INCUMBENT_UNAVAILABLE")
     assert "hash" in paused["error"]["message"]
     base.write_bytes(good)
-    runs.resume(place, "t-1")
+    run_control.resume(place, "t-1")
     assert finish(place, "t-1")["state"] == "finished"
 
 
 def test_a_full_disk_pauses_the_run_and_resume_goes_on(tmp_path: Path, postgres: Any) -> None:
     place = installation(tmp_path, postgres.fresh())
-    runs.start(place, request(rounds=1))
+    run_start.start(place, request(rounds=1))
     process = worker(place, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000)))
     process.wait(60)
     paused = runs.document(place, "t-1")
     assert (paused["state"], paused["error"]["code"]) == ("paused", "STORAGE_FULL")
     assert any(event["kind"] == "error" for event in events(place, "t-1"))
     assert list((tmp_path / "runs" / "t-1" / "rows").iterdir()) == []
-    runs.resume(place, "t-1")
+    run_control.resume(place, "t-1")
     assert finish(place, "t-1")["state"] == "finished"
 
 
@@ -98,7 +98,7 @@ def test_a_job_that_finds_the_disk_full_is_tried_again_after_resume(tmp_path: Pa
     paused = carry(place, request(rounds=1, options=OPTIONS))
     assert (paused["state"], paused["error"]["code"]) == ("paused", "STORAGE_FULL")
     (tmp_path / "FAULT").unlink()
-    runs.resume(place, "t-1")
+    run_control.resume(place, "t-1")
     document = finish(place, "t-1")
     assert document["state"] == "finished"
     assert document["rounds"][0]["candidates"][0]["decision"] != "error"

@@ -18,7 +18,7 @@ from everloop.loop.context import Context
 from everloop.loop.failure import Failure
 from everloop.loop.journal import Journal
 from everloop.paths import Home
-from everloop.service import runs
+from everloop.service import run_control, run_messages
 from everloop.service.installation import Installation
 from everloop.settings import Settings
 from everloop.store import approvals, steers, workers
@@ -58,7 +58,7 @@ def test_a_steer_that_comes_while_a_run_ends_is_not_left_waiting(
 
     def steer() -> None:
         try:
-            taken.append(cast(int, runs.steer(place, "r", "Begin with s3.")["id"]))
+            taken.append(cast(int, run_messages.steer(place, "r", "Begin with s3.")["id"]))
         except RunNotActive:
             return
 
@@ -109,14 +109,14 @@ FAILURES = {
 def test_a_stop_that_comes_while_a_run_is_paused_stops_it(place: Installation, failure: Failure) -> None:
     with place.database.write() as tx:
         approvals.put(tx, "r", "certification", "r1c1", occasion="certification-r1c1", document={})
-    told = left(place, failure, lambda: runs.stop(place, "r"))
+    told = left(place, failure, lambda: run_control.stop(place, "r"))
     now = row(place)
     assert (told, now.state, now.stop_requested) == ({"state": "stopped"}, "stopped", False)
     assert now.ended_at is not None and now.generation == 1
 
 
 def test_a_stop_before_a_decision_that_was_waited_for_is_not_forgotten(place: Installation) -> None:
-    told = left(place, FAILURES["a person is waited for"], lambda: runs.stop(place, "r"))
+    told = left(place, FAILURES["a person is waited for"], lambda: run_control.stop(place, "r"))
     assert (told, row(place).state, row(place).generation) == ({"state": "stopped"}, "stopped", 1)
 
 

@@ -12,7 +12,7 @@ from harness import carry, finish, installation, log_of, looks, request
 from scripted import Reply, Request, ScriptedServer
 
 from everloop.domains.synthetic import answer_to
-from everloop.service import history, runs
+from everloop.service import history, run_control
 from everloop.service.installation import Installation
 
 
@@ -54,7 +54,7 @@ def test_a_comparison_that_breaks_off_shows_its_looks_and_is_taken_up_as_if_undi
         broken, breaks[0] = comparison(home), False
         assert (len(broken["looks"]), broken["stopped"]) == (1, None)
         assert broken["looks"][0] | {"at": ""} == comparison(quiet)["looks"][0] | {"at": ""}
-        runs.resume(home, "dry-1")
+        run_control.resume(home, "dry-1")
         assert finish(home, "dry-1", seconds=150)["state"] == "finished"
     assert looks(home, "dry-1") == looks(quiet, "dry-1")
     assert comparison(home)["looks"][0] == broken["looks"][0], "seen again, it keeps its time"

@@ -14,7 +14,7 @@ from harness import ENDED, carry, decisions, log_of, looks, state, worker
 from scripted import Reply, Request, ScriptedServer
 
 from everloop.gateway.base import Use
-from everloop.service import runs
+from everloop.service import run_start, runs
 from everloop.service.installation import Installation
 from everloop.students.prompt import REPLY_TOKENS
 
@@ -65,7 +65,7 @@ def test_killed_in_paid_calls_twenty_times_nothing_is_paid_twice(tmp_path: Path,
     with ScriptedServer(killer) as server:
         home = place(tmp_path / "home", server, database_url, worker_lease_seconds=2.0)
         add(home, server, "scripted", Use.STUDENT, concurrency=1, **OUTPUT_ONLY)
-        runs.start(home, asked(rounds=2, limits=limits))
+        run_start.start(home, asked(rounds=2, limits=limits))
         document = tortured(home, killer, "dry-1")
         seen = len(server.requests)
     assert document["state"] == "finished", log_of(home)
@@ -87,7 +87,7 @@ def test_killed_with_many_calls_under_way_the_ledger_never_shows_less_than_the_s
     with ScriptedServer(killer) as server:
         home = place(tmp_path, server, worker_lease_seconds=2.0)
         add(home, server, "scripted", Use.STUDENT, concurrency=8, **OUTPUT_ONLY)
-        runs.start(home, asked(rounds=2, limits={"dev_n": 120, "blind_n": 200}))
+        run_start.start(home, asked(rounds=2, limits={"dev_n": 120, "blind_n": 200}))
         document = tortured(home, killer, "dry-1")
         seen = len(server.requests)
     assert document["state"] == "finished", log_of(home)

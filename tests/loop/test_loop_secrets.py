@@ -14,7 +14,7 @@ from harness import ENDED, events, request, state, worker
 from scripted import Reply, Request, ScriptedServer
 
 from everloop.gateway.base import KeySource, ModelEntry, Use
-from everloop.service import models, runs
+from everloop.service import models, run_start, runs
 from everloop.service.installation import Installation
 
 KEY = "sk-live-8c1f0a77-not-for-others"
@@ -121,7 +121,7 @@ def test_nobody_but_the_gateway_holds_the_key(
     with ScriptedServer(script) as server:
         home = configured(tmp_path, server, source)
         options = {"operator": "agent", "trainer": "synthetic-job"}
-        runs.start(home, request("live-1", rounds=1, options=options))
+        run_start.start(home, request("live-1", rounds=1, options=options))
         held, trainings = carried(home, monkeypatch)
     assert state(home, "live-1") == "finished", (tmp_path / "worker.log").read_text()[-2000:]
     assert trainings > 0
@@ -135,7 +135,7 @@ def test_nobody_but_the_gateway_holds_the_key(
 def test_a_refused_key_is_in_no_error_that_anyone_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with ScriptedServer(lambda _: Reply(fault="401")) as server:
         home = configured(tmp_path, server, KeySource.FILE)
-        runs.start(home, request("live-1", rounds=1, options={"operator": "agent"}))
+        run_start.start(home, request("live-1", rounds=1, options={"operator": "agent"}))
         carried(home, monkeypatch)
     document = runs.document(home, "live-1")
     assert document["state"] == "paused"

@@ -21,7 +21,7 @@ from harness import decisions, events, installation, log_of, looks, request, sta
 from torture import EDGES, PHASES, SECONDS, Torture, asked
 
 from everloop.errors import StaleWorker
-from everloop.service import runs
+from everloop.service import run_control, run_start, runs
 from everloop.store import workers as lives
 
 _VARYING = re.compile(r"after [\d.]+ s|-a\d+")
@@ -94,7 +94,7 @@ def test_a_stopped_worker_is_fenced_and_its_late_writes_are_refused(
     tmp_path: Path, undisturbed: dict[str, Any], postgres: Any, kind: str
 ) -> None:
     place = Torture(tmp_path, postgres.fresh() if kind == "postgresql" else "", []).place
-    runs.start(place, asked("t"))
+    run_start.start(place, asked("t"))
     first = worker(place, drain=False)
     second = None
     try:
@@ -161,7 +161,9 @@ def test_a_worker_killed_while_it_pauses_a_run_leaves_it_paused(tmp_path: Path, 
     place = torture.place
     fault = tmp_path / "FAULT"
     fault.write_text("mute-all")
-    runs.start(place, request("t", rounds=1, options={"trainer": "synthetic-faulty", "launcher": "local-with-plugins"}))
+    run_start.start(
+        place, request("t", rounds=1, options={"trainer": "synthetic-faulty", "launcher": "local-with-plugins"})
+    )
     first = torture.spawn()
     assert first.wait(60) == -signal.SIGKILL
     if edge == "committed":
@@ -169,12 +171,12 @@ def test_a_worker_killed_while_it_pauses_a_run_leaves_it_paused(tmp_path: Path, 
         second = torture.spawn()
         time.sleep(4)
         assert state(place, "t") == "paused"
-        runs.resume(place, "t")
+        run_control.resume(place, "t")
     else:
         second = torture.spawn()
         wait_for(place, "t", {"paused"})
         fault.unlink()
-        runs.resume(place, "t")
+        run_control.resume(place, "t")
     try:
         wait_for(place, "t", {"finished"})
     finally:
@@ -185,7 +187,7 @@ def test_a_worker_killed_while_it_pauses_a_run_leaves_it_paused(tmp_path: Path, 
 
 def test_a_worker_that_dies_for_good_is_replaced_within_ten_seconds(tmp_path: Path) -> None:
     place = installation(tmp_path)
-    runs.start(place, request("t", rounds=1000, options={"operator": "useless"}, stop={"wall_seconds": 60}))
+    run_start.start(place, request("t", rounds=1000, options={"operator": "useless"}, stop={"wall_seconds": 60}))
     first = worker(place, drain=False)
     try:
         while runs.live(place, "t")["round"] < 1:
@@ -208,7 +210,7 @@ def test_a_worker_that_dies_for_good_is_replaced_within_ten_seconds(tmp_path: Pa
 def test_a_postgresql_restart_costs_nothing(tmp_path: Path, undisturbed: dict[str, Any], postgres: Any) -> None:
     torture = Torture(tmp_path, postgres.fresh(), [])
     place = torture.place
-    runs.start(place, asked("t"))
+    run_start.start(place, asked("t"))
     process = worker(place, drain=False)
     try:
         wait_for(place, "t", {"running"})

@@ -13,7 +13,7 @@ from typing import Any
 
 from harness import ENDED, installation, log_of, request, state, worker
 
-from everloop.service import runs
+from everloop.service import run_start, runs
 from everloop.service.installation import Installation
 
 HERE = Path(__file__).parent
@@ -47,7 +47,7 @@ class Torture:
 
     def run(self, run: str, *, workers: int, child_kills: int, seed: int) -> dict[str, Any]:
         """Start the run and keep `workers` workers going until it has ended and every planned kill has landed."""
-        runs.start(self.place, asked(run))
+        run_start.start(self.place, asked(run))
         living = [self.spawn() for _ in range(workers)]
         dice, deadline = random.Random(seed), time.monotonic() + SECONDS
         try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from copy import deepcopy
 from html.parser import HTMLParser
 from typing import Any
@@ -15,6 +15,7 @@ from everloop.errors import RunUnreadable
 from everloop.language import ENGLISH, LANGUAGES
 from everloop.report.contents import contents
 from everloop.report.html import html
+from everloop.report.markdown import markdown
 from everloop.service import unreadable
 
 VOID = {"meta", "link", "br", "img", "hr", "input"}
@@ -181,6 +182,23 @@ def test_a_record_in_which_everything_is_the_same_breaks_nothing(value: Any) -> 
 
 def test_without_a_history_it_is_written_from_the_run_document() -> None:
     assert "certified v1 2026-11-29 21:31:45 UTC" in words(html(document(), None, ENGLISH))
+
+
+LACKING = (
+    "What is on record of this run's past cannot be read. Evidence, spend and phases below lack it; that does not mean "
+    "that there was none."
+)
+
+
+@pytest.mark.parametrize("tag", LANGUAGES)
+@pytest.mark.parametrize("write", [html, markdown])
+def test_a_past_that_cannot_be_read_is_told_before_what_lacks_it(write: Callable[..., str], tag: str) -> None:
+    language = LANGUAGES[tag]
+    said, section = language.say(LACKING), language.say("Gates and claims")
+    told = write(document(), None, language).replace("&#39;", "'")
+    assert -1 < told.index(said) < told.rindex(section)
+    assert said not in write(document(), history(), language).replace("&#39;", "'")
+    assert tag == "en" or said != LACKING
 
 
 @pytest.mark.parametrize("tag", LANGUAGES)

@@ -8,6 +8,7 @@ from typing import Any
 
 from everloop.errors import ApprovalNeeded
 from everloop.events import Json
+from everloop.ledger import caps
 from everloop.paths import Home
 from everloop.service.caller import Caller
 from everloop.service.installation import Installation
@@ -34,6 +35,7 @@ def recorded(place: Installation, run: str = "r", project: str = "local") -> Non
     new = NewRun(**names, **empty, **fixed, run=run, worst_case_usd=None, workspace_id="local", project_id=project)
     with place.database.write() as tx:
         stored_runs.create(tx, new)
+        caps.open_caps(tx, run, {})
 
 
 def waiting(place: Installation, run: str = "r", candidate: str = "r1c1", project: str = "local") -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 from approvals_world import ADMIN, STRANGER, place_on, recorded
 
 from everloop.errors import AccessDenied, RunNotFound
@@ -17,7 +18,7 @@ from everloop.evidence.gates.registry import gate_to_json, make_gate
 from everloop.loop.lines import Artifact, Lines
 from everloop.service import history, runs
 from everloop.service.installation import Installation
-from everloop.store import looks, phases, rounds
+from everloop.store import looks, phases, rounds, tables
 from everloop.store import runs as stored
 from everloop.store.database import Database
 from everloop.store.looks import Look
@@ -68,6 +69,13 @@ def test_a_run_that_has_not_begun_has_an_empty_history(place: Installation) -> N
     assert [found[name] for name in ("rounds", "rounds_total", "phases", "comparison")] == [[], 0, [], None]
     (now,) = found["spend"]
     assert (now["round"], now["total_usd"]) == (None, 0.0)
+
+
+def test_what_was_never_metered_is_null_and_not_zero(place: Installation) -> None:
+    with place.database.write() as tx:
+        tx.execute(sa.delete(tables.caps).where(tables.caps.c.run == "r"))
+    (now,) = told(place)["spend"]
+    assert [now[name] for name in ("model_usd", "gpu_usd", "total_usd")] == [None, None, None]
 
 
 def test_money_over_time_counts_what_is_spent_between_rounds(place: Installation) -> None:

@@ -7,7 +7,7 @@ import pytest
 from approvals_world import ADMIN, place_on
 
 from everloop.errors import AccessDenied, RunNotFound
-from everloop.service import rounds, runs
+from everloop.service import rounds, run_start, runs
 from everloop.service.installation import Installation
 from everloop.service.request import StartRequest
 from everloop.store import rounds as stored
@@ -19,7 +19,7 @@ START = {"run": "r", "brief": "Improve.", "domain": "synthetic", "rounds": 9, "l
 @pytest.fixture
 def place(database: Database, tmp_path: Path) -> Installation:
     place = place_on(database, tmp_path / "home")
-    runs.start(place, StartRequest.from_json(START), ADMIN)
+    run_start.start(place, StartRequest.from_json(START), ADMIN)
     with place.database.write() as tx:
         for number in range(1, 8):
             stored.begin(tx, "r", number)

@@ -14,7 +14,7 @@ from lost_answers import lose_answers
 
 from everloop.errors import AccessDenied, Conflict
 from everloop.events import Json
-from everloop.service import runs
+from everloop.service import run_control, run_messages, run_start, runs
 from everloop.service.caller import Caller
 from everloop.service.installation import Installation
 from everloop.service.permissions import Permission
@@ -34,21 +34,21 @@ START: Json = {
 }
 Use = Callable[[Installation, Caller], object]
 RUNS: dict[str, Use] = {
-    "start": lambda place, caller: runs.start(place, StartRequest.from_json(START), caller),
-    "start_document": lambda place, caller: runs.start_document(place, START, caller),
-    "steer": lambda place, caller: runs.steer(place, "r", "x", caller),
-    "steer_document": lambda place, caller: runs.steer_document(place, "r", {"text": "x"}, caller),
-    "add_directive": lambda place, caller: runs.add_directive(place, "r", "x", caller),
-    "directive_document": lambda place, caller: runs.directive_document(place, "r", {"text": "x"}, caller),
-    "resume": lambda place, caller: runs.resume(place, "r", caller),
-    "extend": lambda place, caller: runs.extend(place, "r", 3, caller),
-    "control": lambda place, caller: runs.control(place, "r", "resume", None, caller),
-    "control_document": lambda place, caller: runs.control_document(place, "r", {"action": "resume"}, caller),
+    "start": lambda place, caller: run_start.start(place, StartRequest.from_json(START), caller),
+    "start_document": lambda place, caller: run_start.start_document(place, START, caller),
+    "steer": lambda place, caller: run_messages.steer(place, "r", "x", caller),
+    "steer_document": lambda place, caller: run_messages.steer_document(place, "r", {"text": "x"}, caller),
+    "add_directive": lambda place, caller: run_messages.add_directive(place, "r", "x", caller),
+    "directive_document": lambda place, caller: run_messages.directive_document(place, "r", {"text": "x"}, caller),
+    "resume": lambda place, caller: run_control.resume(place, "r", caller),
+    "extend": lambda place, caller: run_control.extend(place, "r", 3, caller),
+    "control": lambda place, caller: run_control.control(place, "r", "resume", None, caller),
+    "control_document": lambda place, caller: run_control.control_document(place, "r", {"action": "resume"}, caller),
 }
 STOPS: dict[str, Use] = {
-    "stop": lambda place, caller: runs.stop(place, "r", caller),
-    "control": lambda place, caller: runs.control(place, "r", "stop", None, caller),
-    "control_document": lambda place, caller: runs.control_document(place, "r", {"action": "stop"}, caller),
+    "stop": lambda place, caller: run_control.stop(place, "r", caller),
+    "control": lambda place, caller: run_control.control(place, "r", "stop", None, caller),
+    "control_document": lambda place, caller: run_control.control_document(place, "r", {"action": "stop"}, caller),
 }
 
 
@@ -100,38 +100,38 @@ def test_a_start_whose_answer_was_lost_has_started_the_run(
     settings = place.settings.model_copy(update={"max_active_runs": 1})
     place = replace(place, settings=settings)
     lose_answers(place.database, monkeypatch)
-    assert runs.start_document(place, START, ADMIN)["run"] == "r"
+    assert run_start.start_document(place, START, ADMIN)["run"] == "r"
     assert told(place) == ["run r requested by user:1"]
 
 
 def test_a_second_start_of_the_same_id_stays_a_conflict(place: Installation) -> None:
-    runs.start_document(place, START, ADMIN)
+    run_start.start_document(place, START, ADMIN)
     with pytest.raises(Conflict, match="exists"):
-        runs.start_document(place, START, ADMIN)
+        run_start.start_document(place, START, ADMIN)
 
 
 def test_a_steer_whose_answer_was_lost_is_queued_once(place: Installation, monkeypatch: pytest.MonkeyPatch) -> None:
     recorded(place)
     lose_answers(place.database, monkeypatch)
-    queued = runs.steer(place, "r", "Begin with s3.", ADMIN)
+    queued = run_messages.steer(place, "r", "Begin with s3.", ADMIN)
     assert queued["status"] == "queued" and number(place, tables.steers) == 1
     assert told(place) == ["steer queued: Begin with s3."]
-    runs.steer(place, "r", "Begin with s3.", ADMIN)
+    run_messages.steer(place, "r", "Begin with s3.", ADMIN)
     assert number(place, tables.steers) == 2
 
 
 def test_a_directive_whose_answer_was_lost_is_added_once(place: Installation, monkeypatch: pytest.MonkeyPatch) -> None:
     recorded(place)
-    runs.add_directive(place, "r", "Short answers.", ADMIN)
+    run_messages.add_directive(place, "r", "Short answers.", ADMIN)
     lose_answers(place.database, monkeypatch)
-    assert runs.add_directive(place, "r", "Short answers.", ADMIN)["text"] == "Short answers."
+    assert run_messages.add_directive(place, "r", "Short answers.", ADMIN)["text"] == "Short answers."
     assert number(place, tables.directives) == 2 and len(told(place)) == 2
 
 
 ENDS: dict[str, tuple[str, Callable[[Installation], Json], str]] = {
-    "stop": ("paused", lambda place: runs.stop(place, "r", ADMIN), "stopped"),
-    "resume": ("paused", lambda place: runs.resume(place, "r", ADMIN), "running"),
-    "extend": ("finished", lambda place: runs.extend(place, "r", 3, ADMIN), "running"),
+    "stop": ("paused", lambda place: run_control.stop(place, "r", ADMIN), "stopped"),
+    "resume": ("paused", lambda place: run_control.resume(place, "r", ADMIN), "running"),
+    "extend": ("finished", lambda place: run_control.extend(place, "r", 3, ADMIN), "running"),
 }
 
 
@@ -139,9 +139,9 @@ ENDS: dict[str, tuple[str, Callable[[Installation], Json], str]] = {
 def test_a_control_whose_answer_was_lost_has_acted_once(
     place: Installation, monkeypatch: pytest.MonkeyPatch, state: str, use: Callable[[Installation], Json], then: str
 ) -> None:
-    monkeypatch.setattr(runs.protocols, "check", lambda *_, **__: None)
-    monkeypatch.setattr(runs.EvaluationProtocol, "from_json", lambda _: None)
-    monkeypatch.setattr(runs, "find_domain", lambda _: None)
+    monkeypatch.setattr(run_control.protocols, "check", lambda *_, **__: None)
+    monkeypatch.setattr(run_control.EvaluationProtocol, "from_json", lambda _: None)
+    monkeypatch.setattr(run_control, "find_domain", lambda _: None)
     halted(place, state)
     lose_answers(place.database, monkeypatch)
     assert use(place)["state"] == row(place).state == then
@@ -149,4 +149,4 @@ def test_a_control_whose_answer_was_lost_has_acted_once(
     once: list[Any] = told(place)
     assert len(once) == len(set(once))
     with pytest.raises(Conflict):
-        (runs.stop if then == "stopped" else runs.resume)(place, "r", ADMIN)
+        (run_control.stop if then == "stopped" else run_control.resume)(place, "r", ADMIN)

@@ -14,7 +14,7 @@ from approvals_world import ADMIN, STRANGER, place_on
 from submitting import caller
 
 from everloop.errors import RunNotFound, RunUnreadable
-from everloop.service import history, runs
+from everloop.service import history, run_control, run_messages, run_start, runs
 from everloop.service.installation import Installation
 from everloop.service.request import StartRequest
 from everloop.store import phases, rounds, tables
@@ -31,7 +31,7 @@ def place(database: Database, tmp_path: Path) -> Installation:
 
 def started(place: Installation, run: str) -> None:
     document = {"run": run, "brief": "x", "domain": "synthetic", "limits": {"model_usd_cap": 1}}
-    runs.start(place, StartRequest.from_json(document), ADMIN)
+    run_start.start(place, StartRequest.from_json(document), ADMIN)
 
 
 def protocol_lost(place: Installation) -> None:
@@ -102,10 +102,10 @@ def test_who_does_not_see_it_learns_nothing_of_it(malformed: Installation) -> No
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_nothing_can_be_done_with_it(malformed: Installation) -> None:
     for act in (
-        lambda: runs.steer(malformed, "bad", "x", ADMIN),
-        lambda: runs.add_directive(malformed, "bad", "x", ADMIN),
-        lambda: runs.stop(malformed, "bad", ADMIN),
-        lambda: runs.extend(malformed, "bad", 9, ADMIN),
+        lambda: run_messages.steer(malformed, "bad", "x", ADMIN),
+        lambda: run_messages.add_directive(malformed, "bad", "x", ADMIN),
+        lambda: run_control.stop(malformed, "bad", ADMIN),
+        lambda: run_control.extend(malformed, "bad", 9, ADMIN),
         lambda: runs.round(malformed, "bad", 1, ADMIN),
         lambda: history.of(malformed, "bad", ADMIN),
     ):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import ExitStack, asynccontextmanager
 
 from fastapi import APIRouter, FastAPI
@@ -50,13 +51,20 @@ ROUTERS = (
 )
 
 
-def create_app(installation: Installation, pages: Sequence[BaseRoute] = (), polls: Sequence[Poll] = ()) -> FastAPI:
+def create_app(
+    installation: Installation,
+    pages: Sequence[BaseRoute] = (),
+    polls: Sequence[Poll] = (),
+    shown: faults.Shown | None = None,
+    clock: Callable[[], float] = time.monotonic,
+) -> FastAPI:
     """The application of an installation, which stays the caller's to close.
 
-    `pages` are served beside the API; `polls` are those of them that open tabs ask all the time.
+    `pages` are served beside the API; `polls` are those of them that open tabs ask all the time; `shown` makes the page
+    of an address at which there is nothing; `clock` is what the rate limits go by.
     """
     settings = installation.settings
-    rates, metrics, until_the_end = Rates(settings.api_requests_per_minute), Metrics(), ExitStack()
+    rates, metrics, until_the_end = Rates(settings.api_requests_per_minute, clock), Metrics(), ExitStack()
     hosts, origins = mcp_names.names(settings)
     mcp = mcp_app(
         installation, lambda key: access.authenticate(installation, key), hosts=hosts, origins=origins, rates=rates
@@ -87,7 +95,7 @@ def create_app(installation: Installation, pages: Sequence[BaseRoute] = (), poll
         app.include_router(every, prefix=prefix, include_in_schema=prefix == PREFIXES[0])
     app.include_router(routes_status.router)
     app.router.routes.extend([*(Route(path, mcp.app) for path in PATHS), *pages])
-    faults.install(app)
+    faults.install(app, shown)
     app.openapi = lambda: openapi.describe(app)  # type: ignore[method-assign]  # FastAPI's own way to replace it
     if not settings.otlp_endpoint:  # the short way makes no span with the route's name
         app.add_middleware(Polled, polls=(*POLLS, *polls))

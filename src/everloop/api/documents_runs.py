@@ -166,9 +166,8 @@ _EVENT: dict[str, Json] = {
     "data": told(ANYTHING, "Details for programs."),
 }
 _SPEND: dict[str, Json] = {
-    **dict.fromkeys(("model_usd", "gpu_usd", "total_usd"), AMOUNT),
-    "model_requests": COUNT,
-    "student_requests": COUNT,
+    **dict.fromkeys(("model_usd", "gpu_usd", "total_usd"), told(nullable(AMOUNT), "Null where it was not metered.")),
+    **dict.fromkeys(("model_requests", "student_requests"), told(nullable(COUNT), "Null where it was not metered.")),
 }
 
 SCHEMAS: dict[str, Json] = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -27,9 +27,16 @@ from everloop.store.database import transient
 _METHODS = ("DELETE", "GET", "PATCH", "POST", "PUT")
 _OF_FIELD: Mapping[str, type[InvalidRequest]] = {"limit": InvalidLimit, "cursor": InvalidCursor}
 
+Shown = Callable[[Request, EverloopError], Awaitable[Response | None]]
+"""The page that tells whoever asks for pages that there is nothing at an address; None for anybody else."""
 
-def install(app: FastAPI) -> None:
-    """Have every error of the application answered by its envelope; what is not foreseen goes on to the doors."""
+
+def install(app: FastAPI, shown: Shown | None = None) -> None:
+    """Have every error of the application answered by its envelope; what is not foreseen goes on to the doors.
+
+    `shown`: the page in the place of the envelope where no route is found.
+    """
+    app.state.shown = shown
     app.add_exception_handler(EverloopError, _everloop)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _http)
@@ -55,13 +62,24 @@ async def _invalid(request: Request, error: Exception) -> Response:
 async def _http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     if error.status_code == 404:
-        return _told(request, NotFound("there is nothing at this address", then="See /openapi.json"))
+        missing = NotFound("there is nothing at this address", then="See /openapi.json")
+        return await _shown(request, missing) or _told(request, missing)
     if error.status_code == 405:
         refused = MethodNotAllowed(f"this address does not take {request.method}")
-        return _told(request, refused, {"Allow": ", ".join(_taken(request))})
+        taken = {"Allow": ", ".join(_taken(request))}
+        page = await _shown(request, refused)
+        if page is None:
+            return _told(request, refused, taken)
+        page.headers.update(taken)
+        return page
     code = "INVALID_RSI_REQUEST" if error.status_code < 500 else "INTERNAL_SERVER_ERROR"
     request.state.code = code
     return JSONResponse(envelope.document(code, str(error.detail)), error.status_code, error.headers)
+
+
+async def _shown(request: Request, error: EverloopError) -> Response | None:
+    shown: Shown | None = request.app.state.shown
+    return None if shown is None else await shown(request, error)
 
 
 def _taken(request: Request) -> list[str]:

@@ -9,7 +9,7 @@ from typing import cast
 from everloop.api import schemas
 from everloop.errors import InvalidRequest
 from everloop.events import Json, JsonValue
-from everloop.service import runs
+from everloop.service import run_control, run_messages, run_start, runs
 from everloop.service.caller import Caller
 from everloop.service.installation import Installation
 from everloop.service.permissions import Permission
@@ -88,19 +88,19 @@ def _round(installation: Installation, arguments: Json, caller: Caller) -> Json:
 
 
 def _start(installation: Installation, arguments: Json, caller: Caller) -> Json:
-    return runs.start_document(installation, arguments, caller)
+    return run_start.start_document(installation, arguments, caller)
 
 
 def _directive(installation: Installation, arguments: Json, caller: Caller) -> Json:
-    return runs.directive_document(installation, _run(arguments), _body(arguments), caller)
+    return run_messages.directive_document(installation, _run(arguments), _body(arguments), caller)
 
 
 def _steer(installation: Installation, arguments: Json, caller: Caller) -> Json:
-    return runs.steer_document(installation, _run(arguments), _body(arguments), caller)
+    return run_messages.steer_document(installation, _run(arguments), _body(arguments), caller)
 
 
 def _control(installation: Installation, arguments: Json, caller: Caller) -> Json:
-    return runs.control_document(installation, _run(arguments), _body(arguments), caller)
+    return run_control.control_document(installation, _run(arguments), _body(arguments), caller)
 
 
 def _body(arguments: Json) -> Json:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ipaddress
 import math
+import time
+from collections.abc import Callable
 
 from everloop.api.windows import Windows
 from everloop.errors import RateLimited
@@ -13,10 +15,10 @@ STRANGERS = 10
 
 
 class Rates:
-    """The counters of one server process; several processes each have their own."""
+    """The counters of one server process; several processes each have their own. `clock`: seconds that only grow."""
 
-    def __init__(self, per_minute: int) -> None:
-        self._windows = Windows()
+    def __init__(self, per_minute: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self._windows = Windows(clock)
         self._known, self._stranger = per_minute, max(10, per_minute // STRANGERS)
 
     def count(self, subject: str) -> None:

@@ -16,7 +16,7 @@ from everloop.api.place import Place
 from everloop.api.signed import Signed, needing
 from everloop.errors import InvalidDirective, InvalidRequest, InvalidSteer
 from everloop.events import JsonValue
-from everloop.service import history, runs
+from everloop.service import history, run_control, run_messages, run_start, runs
 from everloop.service.caller import Caller
 from everloop.service.permissions import Permission
 
@@ -75,7 +75,7 @@ def list_runs(
 )
 def start_run(place: Place, caller: Signed, document: StartBody) -> JSONResponse:
     """Start a run; it begins paid work, up to its caps."""
-    return JSONResponse(runs.start_document(place, document, caller), 201)
+    return JSONResponse(run_start.start_document(place, document, caller), 201)
 
 
 @router.get("/runs/{run}", responses=reply("Run", 200, 304) | refusals(404, 422))
@@ -117,7 +117,7 @@ def get_live(request: Request, place: Place, caller: Signed, run: Run, since: Si
 )
 def steer(place: Place, caller: Signed, run: Run, document: SteerBody) -> JSONResponse:
     """Send one message to the running operator; it is delivered at the next turn boundary."""
-    return JSONResponse(runs.steer_document(place, run, document, caller), 202)
+    return JSONResponse(run_messages.steer_document(place, run, document, caller), 202)
 
 
 @router.post(
@@ -127,7 +127,7 @@ def steer(place: Place, caller: Signed, run: Run, document: SteerBody) -> JSONRe
 )
 def add_directive(place: Place, caller: Signed, run: Run, document: DirectiveBody) -> JSONResponse:
     """Append a standing instruction to the run."""
-    return JSONResponse(runs.directive_document(place, run, document, caller), 201)
+    return JSONResponse(run_messages.directive_document(place, run, document, caller), 201)
 
 
 @router.post(
@@ -137,4 +137,4 @@ def add_directive(place: Place, caller: Signed, run: Run, document: DirectiveBod
 )
 def control(place: Place, caller: Signed, run: Run, document: ControlBody) -> JSONResponse:
     """Extend, stop or resume a run; extend and resume begin paid work."""
-    return JSONResponse(runs.control_document(place, run, document, caller))
+    return JSONResponse(run_control.control_document(place, run, document, caller))

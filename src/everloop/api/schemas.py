@@ -18,7 +18,7 @@ from everloop.events import Json, JsonValue
 from everloop.evidence.gates.registry import GATES
 from everloop.guard.limits import Goal, Limits, Stop
 from everloop.service.request import BRIEF, ROUNDS, Options
-from everloop.service.runs import ACTIONS
+from everloop.service.run_control import ACTIONS
 
 MOST = 2**53
 """Largest number that every reader of JSON tells from its neighbours; bounds counts and seconds."""

@@ -185,11 +185,11 @@ def _request(domain: str | None, rounds: int | None, seed: int, *, fast: bool) -
 
 
 def _start(installation: Installation, request: Json, name: str | None, *, quiet: bool) -> str:
-    from everloop.service import runs
+    from everloop.service import run_start
     from everloop.service.request import StartRequest
 
     run = name or _free(installation, NAMES.get(str(request["domain"]), str(request["domain"])))
-    started = runs.start(installation, StartRequest.from_json({"run": run, **request}))
+    started = run_start.start(installation, StartRequest.from_json({"run": run, **request}))
     click.echo(f"Run {run}: {request['rounds']} rounds of {request['domain']}, in {installation.home.root}", err=quiet)
     effect = cast("Json", started["protocol"])["minimum_detectable_effect"]
     click.echo(f"A certification can show a gain of {effect} and more, four times in five.", err=quiet)

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from everloop.cli.progress import ENDED, display, follow
 from everloop.errors import JobFailed
 from everloop.events import Json
-from everloop.service import runs
+from everloop.service import run_control, runs
 from everloop.service.installation import Installation
 from everloop.service.worker import spawn
 
@@ -21,7 +21,7 @@ PATIENCE = 10.0
 def go_on(installation: Installation, run: str) -> str:
     """Make an earlier run active again; a run that is active or finished is left as it is. RunNotFound without it."""
     if runs.live(installation, run)["state"] in {"paused", "stopped"}:
-        runs.resume(installation, run)
+        run_control.resume(installation, run)
     return run
 
 

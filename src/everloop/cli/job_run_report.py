@@ -9,6 +9,7 @@ import click
 
 from everloop.cli import remote
 from everloop.cli.remote import JSON
+from everloop.errors import RunUnreadable
 
 if TYPE_CHECKING:
     from everloop.client import Client
@@ -42,7 +43,8 @@ def _file(_: click.Context, __: click.Parameter, path: Path) -> Path:
 def report(run: str, output: Path, language: str, as_json: bool) -> None:
     """Write a run as one file that needs nothing else: what is shown, on what evidence, at what cost.
 
-    It begins with what is shown against v0 and against the control arm, or that nothing is.
+    It begins with what is shown against v0 and against the control arm, or that nothing is. Of a run whose past cannot
+    be read it says so; one whose record cannot be read at all has no report.
     """
     from everloop.cli.saving import save
     from everloop.language import LANGUAGES as KNOWN
@@ -51,7 +53,9 @@ def report(run: str, output: Path, language: str, as_json: bool) -> None:
         raise click.UsageError(f"the texts in {language} are not built here: `make translations` builds them")
     with remote.connected() as client:
         document = client.run(run)
-        text = _written(document, _history(client, document, run), KNOWN[language], output)
+        if document.get("state") == "unreadable":
+            raise _unreadable(run)
+        text = _written(document, _history(client, run), KNOWN[language], output)
     save(output, text)
     if as_json:
         remote.document({"run": run, "file": str(output), "language": language})
@@ -67,6 +71,18 @@ def _written(document: Json, history: Json | None, language: Language, output: P
     return write(document, history, language)
 
 
-def _history(client: Client, document: Json, run: str) -> Json | None:
-    """None where the record cannot be read, and so nothing is told of its past either."""
-    return None if document.get("state") == "unreadable" else client.history(run)
+def _history(client: Client, run: str) -> Json | None:
+    """None where what is on record of the run's past cannot be read, which alone is refused as a conflict."""
+    from everloop.client import RemoteError
+
+    try:
+        return client.history(run)
+    except RemoteError as error:
+        if error.http != 409:
+            raise
+        return None
+
+
+def _unreadable(run: str) -> RunUnreadable:
+    then = "The server's log has the reason; other runs are not affected"
+    return RunUnreadable(f"there is no report of run {run}, since its record cannot be read", then=then)

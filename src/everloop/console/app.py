@@ -33,7 +33,7 @@ from everloop.console import (
     sign_in,
 )
 from everloop.console.turns import Turns
-from everloop.console.visits import Page, endpoint, in_project
+from everloop.console.visits import Page, endpoint, in_frame, in_project
 from everloop.service.installation import Installation
 from everloop.service.single_sign_on import SingleSignOn
 
@@ -106,7 +106,7 @@ def routes(installation: Installation) -> list[BaseRoute]:
         *(_Page(path, endpoint(installation, page), methods=["POST"]) for path, page in sent.items()),
         Mount("/static", _Static(directory=pages.STATIC), name="static", middleware=[_SMALLER]),
         *(
-            _Page("/{workspace:workspace}/{project:project}" + path, endpoint(installation, in_project(page)))
+            _Page("/{workspace:workspace}/{project:project}" + path, endpoint(installation, in_project(in_frame(page))))
             for path, page in IN_PROJECT.items()
         ),
     ]

@@ -46,12 +46,18 @@ def picture(visit: Visit) -> Response:
 
 
 def report(visit: Visit) -> Response:
-    """The report of a run in the reader's language. NotFound for a format that there is not."""
+    """The report of a run in the reader's language, which says so where the run's past cannot be read.
+
+    NotFound for a format that there is not, RunUnreadable for a record that cannot be read at all.
+    """
     run, form = _asked(visit, "run", "format")
     if form not in _REPORTS:
         raise NotFound("there is no such report", then=f"Reports: {', '.join(_REPORTS)}")
     kind, written = _REPORTS[form]
-    return _file(written(*_record(visit, run), visit.language), kind, f"{run}-report.{form}")
+    document, past = _record(visit, run)
+    if document.get("state") == "unreadable":
+        raise RunUnreadable("the record of this run cannot be read, so nothing is known of what it has shown")
+    return _file(written(document, past, visit.language), kind, f"{run}-report.{form}")
 
 
 def _asked(visit: Visit, *names: str) -> list[str]:

@@ -91,15 +91,19 @@ def framed(visit: Visit, name: str, status: int = 200, *, crumbs: Sequence[Crumb
     return shown(visit.request, name, status, frame=around, here=visit.here, caller=visit.caller, **context)
 
 
-def told(request: Request, error: EverloopError) -> Response:
-    """The page that an error is: what happened, why, what to do next."""
+def told(request: Request, error: EverloopError, visit: Visit | None = None) -> Response:
+    """The page that an error is: what happened, why, what to do next; `visit`: the one in whose project it is told."""
     status, code, _ = envelope.wire_error(error)
     request.state.code = code
     unreadable = isinstance(error, RunUnreadable)
     title = N_("This run cannot be read.") if unreadable else TITLES.get(status, N_("This did not work"))
     again = status in {429, 503} and request.method == "GET"
     away = isinstance(error, StoreUnavailable)
-    response = shown(request, "told.html", status, title=title, error=error, again=again, away=away)
+    words = {"title": title, "error": error, "again": again, "away": away}
+    if visit is None or status >= 500:
+        response = shown(request, "told.html", status, **words)
+    else:
+        response = framed(visit, "told.html", status, crumbs=[(visit.language.say(title), None)], **words)
     if (wait := getattr(error, "retry_after", None)) is not None:
         response.headers["Retry-After"] = str(wait)
     return response

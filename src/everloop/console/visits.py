@@ -92,6 +92,18 @@ def in_project(page: Page) -> Page:
     return scoped
 
 
+def in_frame(page: Page) -> Page:
+    """A page of a project whose errors are told within that project's frame."""
+
+    def framed(visit: Visit) -> Response:
+        try:
+            return page(visit)
+        except EverloopError as error:
+            return pages.told(visit.request, error, visit)
+
+    return framed
+
+
 def endpoint(place: Installation, page: Page, turns: Turns | None = None) -> Callable[[Request], Awaitable[Response]]:
     """The page as Starlette calls it: in a thread, its errors as pages, its forms checked.
 
@@ -127,7 +139,7 @@ def stranger(visit: Visit, proof: Callable[[], T]) -> T:
 
 
 def _visited(place: Installation, page: Page, request: Request, form: Mapping[str, str]) -> Response:
-    caller = _caller(place, request)
+    caller = caller_of(place, request)
     if caller is not None:
         request.state.caller = caller
         rates: Rates = request.app.state.rates
@@ -137,7 +149,8 @@ def _visited(place: Installation, page: Page, request: Request, form: Mapping[st
     return page(Visit(request, place, form, caller))
 
 
-def _caller(place: Installation, request: Request) -> Caller | None:
+def caller_of(place: Installation, request: Request) -> Caller | None:
+    """The person whose session the browser keeps; None without one that holds."""
     session = cookies.session(request)
     if not session:
         return None

@@ -17,6 +17,8 @@ from markupsafe import Markup
 from everloop.events import JsonValue
 from everloop.fields import MISSING, clean, clock, dollars, figure, interval, moment
 from everloop.language.catalogue import Language
+from everloop.language.happenings import happened
+from everloop.language.refusals import refusal
 from everloop.language.vocabulary import phase, term
 
 
@@ -34,7 +36,8 @@ def environment(loader: BaseLoader, language: Language) -> Environment:
     """An environment whose templates speak `language`; each text that they show is `clean`, None is "—".
 
     Filters: ``figure`` (``.3f`` or another form), ``interval`` of a pair, ``dollars``, ``when`` (a ``<time>`` in UTC),
-    ``term`` (a fixed word of ours: state, decision, kind ...), ``phase`` (one of a run), ``sentence``.
+    ``term`` (a fixed word of ours: state, decision, kind ...), ``phase`` (one of a run), ``sentence``, ``happened`` (an
+    event's text) and ``refusal`` (an error's), as far as their patterns are known.
     """
     made = Environment(
         loader=loader,
@@ -58,6 +61,8 @@ def environment(loader: BaseLoader, language: Language) -> Environment:
         "term": partial(term, language),
         "phase": partial(phase, language),
         "sentence": _sentence,
+        "happened": lambda text: happened(language, text) if isinstance(text, str) else text,
+        "refusal": lambda text: refusal(language, text) if isinstance(text, str) else text,
     }
     return made
 

@@ -9,7 +9,7 @@ from typing import cast
 import sqlalchemy as sa
 from sqlalchemy import Connection
 
-from everloop.events import Json
+from everloop.events import Json, JsonValue
 from everloop.ledger import caps
 from everloop.store._sql import insert_once
 from everloop.store.tables import reservations
@@ -18,23 +18,28 @@ from everloop.values import Money, iso, utcnow
 
 @dataclass(frozen=True, slots=True)
 class Spend:
-    """What a run has spent."""
+    """What a run has spent; None where nothing was metered, which is not the same as nothing spent."""
 
-    model: Money
+    model: Money | None
     """On models behind the gateway."""
-    compute: Money
-    """On jobs."""
-    model_requests: int
+    total: Money | None
+    """On models and jobs together."""
+    model_requests: int | None
     """Requests to operator and auditor models."""
-    student_requests: int
+    student_requests: int | None
     """Requests to a student behind the gateway."""
+
+    @property
+    def compute(self) -> Money | None:
+        """On jobs."""
+        return None if self.model is None or self.total is None else self.total - self.model
 
     def to_json(self) -> Json:
         """The run document's ``spend``."""
         return {
-            "model_usd": self.model.usd,
-            "gpu_usd": self.compute.usd,
-            "total_usd": (self.model + self.compute).usd,
+            "model_usd": _usd(self.model),
+            "gpu_usd": _usd(self.compute),
+            "total_usd": _usd(self.total),
             "model_requests": self.model_requests,
             "student_requests": self.student_requests,
         }
@@ -94,9 +99,22 @@ def spends(tx: Connection, runs: Sequence[str]) -> dict[str, Spend]:
 
 
 def _spend(meters: Mapping[str, int]) -> Spend:
-    total, model = meters.get("usd_cap", 0), meters.get("model_usd_cap", 0)
-    requests, student = meters.get("model_request_cap", 0), meters.get("student_request_cap", 0)
-    return Spend(Money(model), Money(total - model), requests, student)
+    model, total = (None if cap not in meters else Money(meters[cap]) for cap in caps.MONEY)
+    return Spend(model, total, meters.get("model_request_cap"), meters.get("student_request_cap"))
+
+
+def since(before: Json, now: Json) -> Json:
+    """What was spent from one ``spend`` of a run to a later one, to the micro-dollar; null where one is not known."""
+    return {name: _less(now.get(name), before.get(name)) for name in now}
+
+
+def _less(now: JsonValue, before: JsonValue) -> float | None:
+    known = isinstance(now, int | float) and isinstance(before, int | float)
+    return round(cast(float, now) - cast(float, before), 6) if known else None
+
+
+def _usd(money: Money | None) -> float | None:
+    return None if money is None else money.usd
 
 
 def amounts(model: int, compute: int, model_requests: int, student_requests: int) -> dict[str, int]:

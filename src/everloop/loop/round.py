@@ -63,7 +63,7 @@ def _summarise(context: Context, number: int, outcomes: list[Json], before: Json
         total = reservations.spend(tx, context.run).to_json()
         alarm = soft_score.alarm(tx, context.run, number)
         first = candidates.of_round(tx, context.run, number)
-    spend: Json = {name: round(cast(float, total[name]) - cast(float, before[name]), 6) for name in total}
+    spend = reservations.since(before, total)
     proposal = first[0].proposal if first else {}
 
     def write(tx: Connection) -> None:

@@ -21,7 +21,10 @@ TABLED = 60
 
 
 def contents(document: Json, history: Json | None, language: Language) -> Report:
-    """What `document` and `history` (None: not known) tell, in the order in which a doubting reader asks for it."""
+    """What `document` and `history` tell, in the order in which a doubting reader asks for it.
+
+    A history that is None cannot be read, and the report says so.
+    """
     drawn = {one.name: _drawn(one, language) for one in pictures.of(document, history, language)}
 
     def shown(*names: str) -> list[Block]:
@@ -44,12 +47,23 @@ def contents(document: Json, history: Json | None, language: Language) -> Report
     say = language.say
     return Report(
         title=say("Report of run %(run)s", run=line(document.get("run"))),
-        headline=headline(document, language),
+        headline=[*headline(document, language), *_lacking(document, history, language)],
         headline_title=say("What is shown"),
         contents_title=say("Contents"),
         sections=[_filled(one, language) for one in sections],
         footer=say("As the record stood at %(at)s.", at=moment(document.get("updated_at"))),
     )
+
+
+def _lacking(document: Json, history: Json | None, language: Language) -> list[str]:
+    """Says that the past is missing; of a record that cannot be read at all the headline says so already."""
+    if history is not None or document.get("state") == "unreadable":
+        return []
+    text = N_(
+        "What is on record of this run's past cannot be read. Evidence, spend and phases below lack it; that does not "
+        "mean that there was none."
+    )
+    return [language.say(text)]
 
 
 def _filled(section: Section, language: Language) -> Section:

@@ -18,7 +18,7 @@ _environments = {tag: environment(PackageLoader("everloop.report"), one) for tag
 
 
 def html(document: Json, history: Json | None, language: Language) -> str:
-    """A report of the run document; `history` is that of ``/history``, None where there is none."""
+    """A report of the run document; `history` is that of ``/history``, None where it cannot be read."""
     template = _environments[language.tag].get_template("report.html")
     report = contents(document, history, language)
     return template.render(report=report, styles=STYLES, kind=_kind, drawn=_drawn, tabled=tabled)

@@ -17,7 +17,7 @@ _NUMBERED = re.compile(r"^(\d+)([.)])(?=\s|$)")
 
 
 def markdown(document: Json, history: Json | None, language: Language) -> str:
-    """A report of the run document; `history` is that of ``/history``, None where there is none."""
+    """A report of the run document; `history` is that of ``/history``, None where it cannot be read."""
     report = contents(document, history, language)
     told = [f"# {escaped(report.title)}", f"## {escaped(report.headline_title)}", *map(escaped, report.headline)]
     told += [part for section in report.sections for part in _section(section)]

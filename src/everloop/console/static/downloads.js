@@ -18,12 +18,17 @@ export function offerPng(link) {
       const address = URL.createObjectURL(await png(link.href));
       own('a', { href: address, download: file }).click();
       setTimeout(() => URL.revokeObjectURL(address), 60000);
-    } catch { // signed out, or the server is away
-      show(say('unmade'));
-      announce(say('unmade'));
+    } catch { // signed out, the server is away, or the browser has no room for it
+      tell('unmade');
     }
   });
   link.after(made);
+}
+
+/** Say what did not work, on the page and to those who hear it. */
+function tell(name) {
+  show(say(name));
+  announce(say(name));
 }
 
 async function png(address) {
@@ -41,7 +46,12 @@ export function offerCopy(command) {
   if (offered.has(command) || !navigator.clipboard) return;
   offered.add(command);
   const made = button('copyIt', async () => {
-    await navigator.clipboard.writeText(command.textContent.trim());
+    try {
+      await navigator.clipboard.writeText(command.textContent.trim());
+    } catch { // the reader or the browser does not allow it
+      tell('uncopied');
+      return;
+    }
     announce(say('copied'));
     made.textContent = say('copied');
     setTimeout(() => { made.textContent = say('copyIt'); }, 2000);
