@@ -111,8 +111,14 @@ def test_an_error_is_told_in_the_language_of_the_reader(reader: Reader) -> None:
 
 
 def test_an_error_without_a_translation_is_marked_as_english(guest: Reader) -> None:
+    guest.get("/language", params={"to": "x x"}, headers={"Accept-Language": "zh"})
+    assert "<span lang=\"en\">Language 'x x' is not known.</span>".replace("'", "&#39;") in guest.page.text
+
+
+def test_an_error_about_a_name_is_told_in_the_language_of_the_reader(guest: Reader) -> None:
     guest.get("/language", params={"to": "xx"}, headers={"Accept-Language": "zh"})
-    assert "<span lang=\"en\">Language 'xx' is not known.</span>".replace("'", "&#39;") in guest.page.text
+    assert "未知语言 'xx'。" in guest.text
+    assert 'lang="en"' not in guest.page.text.partition("<main")[2]
 
 
 def test_pages_in_chinese_fit_every_screen(visit: Callable[..., Visitor], site: Site) -> None:

@@ -213,7 +213,7 @@ def test_the_protocol_is_shown_with_its_hash_its_sets_and_every_parameter_of_the
     assert re.search(r"Hash of the protocol [0-9a-f]{64} ", words)
     assert "dev 400 7 20" in words
     assert "blind 2,000 1 1" in words
-    assert re.search(r"Smallest gain it can show, four times in five 0\.\d{3}", words)
+    assert re.search(r"Smallest gain it can show, four times in five, if one answer in five differs 0\.\d{3}", words)
     assert re.search(r"test\.max_pairs [\d]+", words)
     assert "Most it can cost" in words
 

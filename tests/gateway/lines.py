@@ -21,6 +21,9 @@ from everloop.gateway.model import GatewayModel
 
 KEY = "sk-test-0123456789abcdef"
 QUICK = GatewayLimits(deadline_seconds=0.4, retries=2, backoff_seconds=0.01, breaker_failures=50, breaker_seconds=0.2)
+"""For faults that keep silent until the deadline."""
+CALM = replace(QUICK, deadline_seconds=20.0)
+"""For whatever answers, also on a busy machine."""
 INPUT, OUTPUT, MOST = 1.0, 10.0, 100
 ANSWERED = 100 + 50 * 10
 """Micro-dollars of the scripted usual answer."""
@@ -94,7 +97,7 @@ def http(status: int, body: str, kind: str = "application/json", **headers: str)
 def rig(
     script: Callable[[Request], Reply] | list[bytes] = lambda _: Reply(),
     wire: str = "openai",
-    limits: GatewayLimits = QUICK,
+    limits: GatewayLimits = CALM,
     account: MemoryAccount | None = None,
     secret: str | None = KEY,
     **fields: Any,

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
 import pytest
-from lines import ANSWERED, KEY, QUICK, WIRES, faults, rig
+from lines import ANSWERED, CALM, KEY, QUICK, WIRES, faults, rig
 from scripted import Reply
 
 from everloop.errors import ModelRefused, ModelUnavailable
@@ -22,10 +22,15 @@ AMBIGUOUS = ["reset", "hang", "malformed", "408", "502", "504", "524"]
 """The model may have done the work, or something between us and it does not know."""
 
 
+def patience(fault: str) -> GatewayLimits:
+    """A short deadline only where it is what ends the attempt."""
+    return QUICK if fault in {"hang", "drip"} else CALM
+
+
 @both
 @pytest.mark.parametrize("before", UNBILLED, ids=lambda faults: "-".join(faults))
 def test_status_that_may_pass_is_retried_and_costs_nothing(wire: str, stream: bool, before: tuple[str, ...]) -> None:
-    with rig(faults(*before, Reply("done")), wire) as it:
+    with rig(faults(*before, Reply("done")), wire, CALM) as it:
         assert it.ask(stream=stream) == "done"
         assert it.money == (ANSWERED, 0, len(before) + 1)
         assert len(it.server.requests) == len(before) + 1
@@ -34,14 +39,14 @@ def test_status_that_may_pass_is_retried_and_costs_nothing(wire: str, stream: bo
 @both
 @pytest.mark.parametrize("fault", AMBIGUOUS)
 def test_attempt_of_unknown_outcome_is_charged_its_worst_and_retried(wire: str, stream: bool, fault: str) -> None:
-    with rig(faults(fault, Reply("done")), wire) as it:
+    with rig(faults(fault, Reply("done")), wire, patience(fault)) as it:
         assert it.ask(stream=stream) == "done"
         assert it.money == (it.worst + ANSWERED, 0, 2)
 
 
 @pytest.mark.parametrize("fault", ["cut", "drip"])
 def test_answer_that_breaks_off_is_charged_its_worst_and_retried(wire: str, fault: str) -> None:
-    with rig(faults(fault, Reply("done")), wire) as it:
+    with rig(faults(fault, Reply("done")), wire, patience(fault)) as it:
         assert it.ask() == "done"
         assert it.money == (it.worst + ANSWERED, 0, 2)
 
@@ -49,7 +54,7 @@ def test_answer_that_breaks_off_is_charged_its_worst_and_retried(wire: str, faul
 @both
 @pytest.mark.parametrize("fault", ["429", "500", "reset", "hang", "malformed"])
 def test_retries_end(wire: str, stream: bool, fault: str) -> None:
-    with rig(faults(fault), wire) as it:
+    with rig(faults(fault), wire, patience(fault)) as it:
         with pytest.raises(ModelUnavailable, match="3 attempts"):
             it.ask(stream=stream)
         assert len(it.server.requests) == 3
@@ -59,7 +64,7 @@ def test_retries_end(wire: str, stream: bool, fault: str) -> None:
 @both
 @pytest.mark.parametrize("status", ["400", "401", "404"])
 def test_refusal_is_reported_at_once(wire: str, stream: bool, status: str) -> None:
-    with rig(faults(status), wire) as it:
+    with rig(faults(status), wire, CALM) as it:
         with pytest.raises(ModelRefused, match=f"HTTP {status}: scripted {status}"):
             it.ask(stream=stream)
         assert it.money == (0, 0, 1)
@@ -70,21 +75,21 @@ def test_refusal_is_reported_at_once(wire: str, stream: bool, status: str) -> No
 def test_short_retry_after_is_waited_for(wire: str, stream: bool, header: str) -> None:
     moment = format_datetime(datetime.now(UTC) + timedelta(seconds=0.5), usegmt=True)
     value = moment if header == "in a moment" else header
-    with rig(faults(Reply(fault="429", retry_after=value), Reply("done")), wire) as it:
+    with rig(faults(Reply(fault="429", retry_after=value), Reply("done")), wire, CALM) as it:
         assert it.ask(stream=stream) == "done"
         assert it.money == (ANSWERED, 0, 2)
 
 
 def test_retry_after_is_not_cut_short(wire: str) -> None:
     begun = datetime.now(UTC)
-    with rig(faults(Reply(fault="429", retry_after="1"), Reply("done")), wire) as it:
+    with rig(faults(Reply(fault="429", retry_after="1"), Reply("done")), wire, CALM) as it:
         assert it.ask() == "done"
     assert datetime.now(UTC) - begun > timedelta(seconds=1)
 
 
 @both
 def test_long_retry_after_is_reported_at_once(wire: str, stream: bool) -> None:
-    with rig(faults(Reply(fault="429", retry_after="300")), wire) as it:
+    with rig(faults(Reply(fault="429", retry_after="300")), wire, CALM) as it:
         with pytest.raises(ModelUnavailable, match="300 s"):
             it.ask(stream=stream)
         assert it.money == (0, 0, 1)
@@ -108,13 +113,13 @@ def test_name_that_does_not_resolve_costs_no_request(wire: str) -> None:
 
 
 def test_answer_without_usage_is_charged_its_worst(wire: str) -> None:
-    with rig(lambda _: Reply("done", input_tokens=0, output_tokens=0), wire) as it:
+    with rig(lambda _: Reply("done", input_tokens=0, output_tokens=0), wire, CALM) as it:
         assert it.ask() == "done"
         assert it.money == (it.worst, 0, 1)
 
 
 def test_streamed_answer_without_usage_is_charged_its_worst(wire: str) -> None:
-    with rig(lambda _: Reply("done", input_tokens=0, output_tokens=0), wire) as it:
+    with rig(lambda _: Reply("done", input_tokens=0, output_tokens=0), wire, CALM) as it:
         assert it.ask(stream=True) == "done"
         assert it.money == (it.worst, 0, 1)
 

@@ -10,7 +10,7 @@ import time
 from dataclasses import replace
 
 import pytest
-from lines import ANSWERED, KEY, WIRES, answer, faults, rig
+from lines import ANSWERED, KEY, QUICK, WIRES, answer, faults, rig
 from pydantic_ai import ModelRequest
 from pydantic_ai.models import ModelRequestParameters
 from scripted import Reply
@@ -213,7 +213,7 @@ def test_cap_on_requests_is_never_passed_by_many_callers() -> None:
 
 
 def test_cancelled_call_keeps_its_worst_cost_spent() -> None:
-    with rig(faults("hang")) as it:
+    with rig(faults("hang"), limits=QUICK) as it:
 
         async def go() -> None:
             task = asyncio.ensure_future(answer(it.model(), "hi"))

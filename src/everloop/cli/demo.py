@@ -192,7 +192,8 @@ def _start(installation: Installation, request: Json, name: str | None, *, quiet
     started = run_start.start(installation, StartRequest.from_json({"run": run, **request}))
     click.echo(f"Run {run}: {request['rounds']} rounds of {request['domain']}, in {installation.home.root}", err=quiet)
     effect = cast("Json", started["protocol"])["minimum_detectable_effect"]
-    click.echo(f"A certification can show a gain of {effect} and more, four times in five.", err=quiet)
+    power = f"A certification can show a gain of {effect} and more, four times in five, if one answer in five differs"
+    click.echo(f"{power}; a smaller one if fewer do.", err=quiet)
     return run
 
 

@@ -115,5 +115,6 @@ def _sentence(text: str) -> str:
     text = text.strip()
     if text.endswith((".", "?", "!", "。", "？", "！")):
         return f"{text[:1].upper()}{text[1:]}"
-    stop = "。" if "\u3000" <= text[-1:] <= "\uffef" else "."
+    ends = (text[:1], text[-1:])  # a Chinese sentence may begin or end with a name in Latin letters
+    stop = "。" if any("\u3000" <= one <= "\uffef" for one in ends) else "."
     return f"{text[:1].upper()}{text[1:]}{stop}"

@@ -144,10 +144,10 @@ def _write(
 
 def _told(lines: Lines, record: Json) -> str:
     if lines.version == "v0":
-        return f"final gate: no version was certified; v0 scores {record['mean']:.3f} on {record['n']} blind items"
+        return f"final gate: no version was certified; v0 scores {record['mean']:.3f} on {record['n']:,} blind items"
     verdict = "confirmed" if record["passed"] else "NOT confirmed"
     text = (
-        f"final gate: {lines.version} {verdict} against v0 on {record['n']} blind items: "
+        f"final gate: {lines.version} {verdict} against v0 on {record['n']:,} blind items: "
         f"{record['mean']:.3f} against {record['baseline_mean']:.3f}"
     )
     if record["beats_control"] is None:

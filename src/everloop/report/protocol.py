@@ -53,7 +53,10 @@ def protocol(document: Json, language: Language) -> Section:
     facts = [
         (say("SHA-256 of the protocol"), line(found.get("sha256"))),
         (say("Judge"), f"{line(judge.get('id'))} {line(judge.get('version'))}"),
-        (say("Smallest gain that a certification can show, four times in five"), _change(found)),
+        (
+            say("Smallest gain that a certification can show, four times in five, if one answer in five differs"),
+            _change(found),
+        ),
         (say("Chance of any false claim so far, at most"), figure(number(found, "false_claim_bound"), ".4g")),
         (say("Rounds that fresh items last for"), count(found, "rounds_supply")),
         (say("Worst case cost"), dollars(number(found, "worst_case_usd"))),
@@ -99,7 +102,7 @@ def _sets(found: Json, language: Language) -> Table:
         [term(language, one.get("set")), *(count(one, name) for name in ("n", "uses", "use_cap"))]
         for one in parts(found, "sets")
     ]
-    return Table(say("Sets of items, and how often each was used"), columns, rows)
+    return Table(say("Sets of items, and how often the newest of each was used"), columns, rows)
 
 
 def _change(found: Json) -> str:

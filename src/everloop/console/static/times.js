@@ -21,8 +21,8 @@ export function localise(root) {
   for (const one of root.querySelectorAll('time[datetime]:not([title])')) {
     const moment = new Date(one.dateTime);
     if (Number.isNaN(moment.getTime())) continue;
-    const { year, month, day, timeZoneName } = parts(moment);
+    const { year, month, day, hour, minute, second, timeZoneName } = parts(moment);
     one.title = one.textContent;
-    one.textContent = `${year}-${month}-${day} ${clock(moment)} ${timeZoneName}`;
+    one.textContent = `${year}-${month}-${day} ${hour}:${minute}:${second} ${timeZoneName}`;
   }
 }
