@@ -11,6 +11,7 @@ from everloop.errors import InvalidRequest
 from everloop.events import Json, JsonValue
 from everloop.service import visibility
 from everloop.service.caller import Caller
+from everloop.service.fields import fields
 from everloop.service.installation import Installation
 from everloop.service.permissions import Permission
 
@@ -45,12 +46,7 @@ def fields_of(
     may(caller)
     with installation.database.read() as tx:
         visibility.require(tx, run, caller)
-    if not isinstance(document, dict):
-        raise error("the body must be a JSON object", then=f"Send {', '.join(known)}")
-    unknown = sorted(set(document) - set(known))
-    if unknown:
-        raise error(f"{unknown[0]:.80} is not known", then=f"Known: {', '.join(known)}")
-    return document
+    return fields(document, known, error)
 
 
 def written(installation: Installation, use: Callable[[Connection], T]) -> T:

@@ -6,13 +6,13 @@ from everloop.errors import InvalidRequest
 from everloop.events import Json, JsonValue
 
 
-def fields(document: JsonValue, known: tuple[str, ...]) -> Json:
-    """The body, if it is an object of none but these keys. InvalidRequest names the first that is not known."""
+def fields(document: JsonValue, known: tuple[str, ...], error: type[InvalidRequest] = InvalidRequest) -> Json:
+    """The body, if it is an object of none but these keys. `error` names the first that is not known."""
     if not isinstance(document, dict):
-        raise InvalidRequest("the body must be a JSON object", then=f"Send {', '.join(known)}")
+        raise error("the body must be a JSON object", then=f"Send {', '.join(known)}")
     unknown = sorted(set(document) - set(known))
     if unknown:
-        raise InvalidRequest(f"{unknown[0]:.80} is not known", then=f"Known: {', '.join(known)}")
+        raise error(f"{unknown[0]:.80} is not known", then=f"Known: {', '.join(known)}")
     return document
 
 
